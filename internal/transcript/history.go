@@ -1,0 +1,202 @@
+package transcript
+
+import (
+	"slices"
+
+	"heddle/internal/message"
+)
+
+// What stands in a history where something is missing.
+const (
+	interruptedText = "interrupted: the program ended before this call returned. " +
+		"What it did until then may have taken effect; check before you repeat it."
+	lostText = "(The beginning of this conversation was lost.)"
+)
+
+// History returns the conversation that goes on after records, as a model API
+// accepts it: it begins with a user, and every tool call has exactly one
+// result, right after the call and in the order of the calls.
+//
+// What a crash left open at the end is decided here once: append repairs
+// before anything else, and the next resume finds the decision in the file.
+// What is missing in the middle, because a line of the file is damaged, is
+// bridged in the same way each time.
+func History(records []Record) (messages []Message, repairs []Record) {
+	said, repairs := live(records)
+	h := history{items: said}
+	for h.next < len(h.items) {
+		h.take()
+	}
+	if h.tail != nil {
+		repairs = append(repairs, *h.tail)
+	}
+	return h.out, repairs
+}
+
+// live returns the messages and results that count: those after the last
+// compaction that took effect.
+func live(records []Record) (said, repairs []Record) {
+	var open boundary
+	for _, r := range records {
+		switch r := r.(type) {
+		case Message:
+			said = append(said, r)
+			if open.message() {
+				said = said[open.at:]
+			}
+		case Result:
+			said = append(said, r)
+		case Compaction:
+			open.begin(r, len(said))
+		case Restored:
+			if open.restore(r) {
+				said = said[:open.at]
+			}
+		}
+	}
+	if open.pending() {
+		said = said[:open.at]
+		repairs = append(repairs, Restored{Boundary: open.id})
+	}
+	return said, repairs
+}
+
+// history puts messages in order, from left to right. What it makes of a
+// record depends on nothing after the next assistant message, so that a
+// history only ever grows at its end.
+type history struct {
+	items []Record // of type Message or Result
+	next  int
+	out   []Message
+	tail  *Message // the results that are missing at the very end
+}
+
+// take moves the next message to out.
+func (h *history) take() {
+	m, ok := h.items[h.next].(Message)
+	h.next++
+	if !ok {
+		return // the result of a call that is not there
+	}
+	if m.Message.Role == message.User {
+		h.add(withContent(m, withoutResults(m.Message.Content)))
+		return
+	}
+	if len(h.out) == 0 && len(m.Message.Content) > 0 {
+		h.add(Message{Message: message.FromUser(lostText), Origin: "system"})
+	}
+	m = withContent(m, uniqueCalls(m.Message.Content))
+	h.add(m)
+	if calls := m.Message.ToolUses(); len(calls) > 0 {
+		h.answer(calls)
+	}
+}
+
+// add appends m, unless it is empty, which no API accepts.
+func (h *history) add(m Message) {
+	if len(m.Message.Content) > 0 {
+		h.out = append(h.out, m)
+	}
+}
+
+// answer takes everything up to the next assistant message and makes it begin
+// with the results of calls.
+func (h *history) answer(calls []message.ToolUse) {
+	turn, recorded := h.takeTurn()
+	given := map[string]message.ToolResult{}
+	for _, m := range turn {
+		for _, r := range results(m) {
+			if _, twice := given[r.ToolUseID]; !twice {
+				given[r.ToolUseID] = r
+			}
+		}
+	}
+	var all, missing []message.Block
+	for _, c := range calls {
+		r, ok := given[c.ID]
+		if !ok {
+			if r, ok = recorded[c.ID]; !ok {
+				r = interrupted(c)
+			}
+			missing = append(missing, r)
+		}
+		all = append(all, r)
+	}
+	if len(missing) > 0 && h.next == len(h.items) {
+		h.tail = &Message{Message: message.Message{Role: message.User, Content: missing}, Origin: "tools"}
+	}
+	if len(turn) == 0 {
+		turn = []Message{{Message: message.Message{Role: message.User}, Origin: "tools"}}
+	}
+	for i, m := range turn {
+		content := withoutResults(m.Message.Content)
+		if i == 0 {
+			content = append(all, content...)
+		}
+		h.add(withContent(m, content))
+	}
+}
+
+// takeTurn takes the user messages before the next assistant message, and the
+// results that were recorded one by one.
+func (h *history) takeTurn() (turn []Message, recorded map[string]message.ToolResult) {
+	recorded = map[string]message.ToolResult{}
+	for ; h.next < len(h.items); h.next++ {
+		switch r := h.items[h.next].(type) {
+		case Result:
+			recorded[r.Result.ToolUseID] = r.Result
+		case Message:
+			if r.Message.Role == message.Assistant && len(r.Message.Content) > 0 {
+				return turn, recorded
+			}
+			if r.Message.Role == message.User {
+				turn = append(turn, r)
+			}
+		}
+	}
+	return turn, recorded
+}
+
+func interrupted(c message.ToolUse) message.ToolResult {
+	return message.ToolResult{
+		ToolUseID: c.ID,
+		Content:   []message.Block{message.Text{Text: interruptedText}},
+		IsError:   true,
+	}
+}
+
+func results(m Message) []message.ToolResult {
+	var out []message.ToolResult
+	for _, b := range m.Message.Content {
+		if r, ok := b.(message.ToolResult); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func withoutResults(blocks []message.Block) []message.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b message.Block) bool {
+		_, ok := b.(message.ToolResult)
+		return ok
+	})
+}
+
+// uniqueCalls drops a call whose id is taken by another one of the message:
+// there is no way to answer both.
+func uniqueCalls(blocks []message.Block) []message.Block {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(blocks), func(b message.Block) bool {
+		c, ok := b.(message.ToolUse)
+		twice := ok && seen[c.ID]
+		if ok {
+			seen[c.ID] = true
+		}
+		return twice
+	})
+}
+
+func withContent(m Message, blocks []message.Block) Message {
+	m.Message.Content = blocks
+	return m
+}
