@@ -70,7 +70,7 @@ func (n *node) unplace(at Origin) {
 // appendJSON appends n as standard JSON.
 func (n *node) appendJSON(dst []byte) []byte {
 	switch n.kind {
-	case object:
+	case anObject:
 		dst = append(dst, '{')
 		for i, k := range n.keys {
 			if i > 0 {
@@ -80,7 +80,7 @@ func (n *node) appendJSON(dst []byte) []byte {
 			dst = n.members[k].appendJSON(dst)
 		}
 		return append(dst, '}')
-	case list:
+	case aList:
 		dst = append(dst, '[')
 		for i, e := range n.items {
 			if i > 0 {
@@ -105,9 +105,9 @@ func (n *node) find(path []string) *node {
 			return nil
 		}
 		switch n.kind {
-		case object:
+		case anObject:
 			n = n.members[p]
-		case list:
+		case aList:
 			i, err := strconv.Atoi(p)
 			if err != nil || i < 0 || i >= len(n.items) {
 				return nil

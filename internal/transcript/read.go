@@ -144,4 +144,3 @@ func (s *lines) next() (line, error) {
 		return l, nil
 	}
 }
-
