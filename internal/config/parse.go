@@ -41,7 +41,9 @@ func parseValue(text []byte, at Origin) (*node, []error) {
 		p.report(offset, fmt.Sprintf("nested deeper than %d levels", maxDepth))
 		return nil, p.problems
 	}
-	v, err := hujson.Parse(text)
+	// The library wants a comment to end with its line; the last one of a file
+	// may not.
+	v, err := hujson.Parse(append(bytes.Clone(text), '\n'))
 	if err != nil {
 		p.syntax(err)
 		return nil, p.problems
@@ -86,7 +88,10 @@ func (p *parser) syntax(err error) {
 		return
 	}
 	p.place(0)
-	offset := min(p.starts[line-1]+column-1, len(p.text))
+	offset := len(p.text)
+	if line <= len(p.starts) {
+		offset = min(p.starts[line-1]+column-1, offset)
+	}
 	what := err.Error()
 	if inner := errors.Unwrap(err); inner != nil {
 		what = inner.Error()
