@@ -60,10 +60,8 @@ func Find(o Options) (*Layers, error) {
 	l := &Layers{root: &node{kind: anObject}}
 	var problems []error
 	for _, s := range o.sources() {
-		n, err := s.parse()
-		if err != nil {
-			problems = append(problems, err)
-		}
+		n, wrong := s.parse()
+		problems = append(problems, wrong...)
 		if n != nil {
 			l.root.merge(n)
 		}

@@ -16,7 +16,7 @@ import (
 const maxDepth = 100
 
 // parse reads one layer's text: an object, or nothing at all.
-func parse(text []byte, at Origin) (*node, error) {
+func parse(text []byte, at Origin) (*node, []error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -26,7 +26,7 @@ func parse(text []byte, at Origin) (*node, error) {
 		problems = append(problems, &Problem{n.at, "expected " + string(anObject) + ", found " + string(n.kind)})
 	}
 	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+		return nil, problems
 	}
 	return n, nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,7 +34,8 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 		{`null`, `f:1:1: expected an object, found null`},
 	}
 	for _, tt := range tests {
-		_, err := parse([]byte(tt.text), Origin{File: "f"})
+		_, problems := parse([]byte(tt.text), Origin{File: "f"})
+		err := errors.Join(problems...)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("parse(%.40q):\n got %v\nwant %s", tt.text, err, tt.want)
 		}
@@ -73,14 +75,11 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		n, err := parse(text, Origin{File: "f"})
-		if err != nil {
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				if !strings.HasPrefix(line, "f:") {
-					t.Errorf("error line %q does not name its place", line)
-				}
+		n, problems := parse(text, Origin{File: "f"})
+		for _, p := range problems {
+			if !strings.HasPrefix(p.Error(), "f:") || strings.Contains(p.Error(), "\n") {
+				t.Errorf("%q is not a line with a place", p)
 			}
-			return
 		}
 		if n == nil {
 			return

@@ -33,7 +33,7 @@ func settingsFlag(value string) source {
 }
 
 // parse returns nil if there is nothing.
-func (s source) parse() (*node, error) {
+func (s source) parse() (*node, []error) {
 	if s.flag != nil {
 		return s.flag.node()
 	}
@@ -45,7 +45,7 @@ func (s source) parse() (*node, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, &Problem{Origin{Layer: s.layer, File: s.file}, reason(err)}
+			return nil, []error{&Problem{Origin{Layer: s.layer, File: s.file}, reason(err)}}
 		}
 	}
 	return parse(text, Origin{Layer: s.layer, File: s.file})
@@ -94,15 +94,15 @@ func readFile(name string) ([]byte, error) {
 }
 
 // node returns the tree that holds nothing but the value of f.
-func (f *Flag) node() (*node, error) {
+func (f *Flag) node() (*node, []error) {
 	at := Origin{Layer: Flags, File: f.Name}
 	text, err := json.Marshal(f.Value)
 	if err != nil {
-		return nil, &Problem{at, err.Error()}
+		return nil, []error{&Problem{at, err.Error()}}
 	}
 	n, problems := parseValue(text, at)
 	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
+		return nil, problems
 	}
 	if n.kind == aNull {
 		return nil, nil

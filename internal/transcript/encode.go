@@ -35,6 +35,8 @@ func encode(r Record) ([]byte, error) {
 		kind = "compaction"
 	case Restored:
 		kind = "restored"
+	case Rewind:
+		kind = "rewind"
 	case Title:
 		kind = "title"
 	case Name:
@@ -155,6 +157,8 @@ func decode(line []byte) (Record, error) {
 		return decodeAs[Compaction](line)
 	case "restored":
 		return decodeAs[Restored](line)
+	case "rewind":
+		return decodeAs[Rewind](line)
 	case "title":
 		return decodeAs[Title](line)
 	case "name":

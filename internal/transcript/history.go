@@ -33,8 +33,8 @@ func History(records []Record) (messages []Message, repairs []Record) {
 	return h.out, repairs
 }
 
-// live returns the messages and results that count: those after the last
-// compaction that took effect.
+// live returns the messages, results and rewinds that count: those after the
+// last compaction that took effect.
 func live(records []Record) (said, repairs []Record) {
 	var open boundary
 	for _, r := range records {
@@ -44,7 +44,7 @@ func live(records []Record) (said, repairs []Record) {
 			if open.message() {
 				said = said[open.at:]
 			}
-		case Result:
+		case Result, Rewind:
 			said = append(said, r)
 		case Compaction:
 			open.begin(r, len(said))
@@ -65,30 +65,32 @@ func live(records []Record) (said, repairs []Record) {
 // record depends on nothing after the next assistant message, so that a
 // history only ever grows at its end.
 type history struct {
-	items []Record // of type Message or Result
+	items []Record // of type Message, Result or Rewind
 	next  int
 	out   []Message
 	tail  *Message // the results that are missing at the very end
 }
 
-// take moves the next message to out.
+// take takes the next item, and with a message that calls tools the results.
 func (h *history) take() {
-	m, ok := h.items[h.next].(Message)
+	item := h.items[h.next]
 	h.next++
-	if !ok {
-		return // the result of a call that is not there
-	}
-	if m.Message.Role == message.User {
-		h.add(withContent(m, withoutResults(m.Message.Content)))
-		return
-	}
-	if len(h.out) == 0 && len(m.Message.Content) > 0 {
-		h.add(Message{Message: message.FromUser(lostText), Origin: "system"})
-	}
-	m = withContent(m, uniqueCalls(m.Message.Content))
-	h.add(m)
-	if calls := m.Message.ToolUses(); len(calls) > 0 {
-		h.answer(calls)
+	switch r := item.(type) {
+	case Result:
+		// Of a call that is not there.
+	case Rewind:
+		h.out = h.out[:min(max(r.Keep, 0), len(h.out))]
+		h.answer()
+	case Message:
+		if r.Message.Role == message.User {
+			h.add(withContent(r, withoutResults(r.Message.Content)))
+			return
+		}
+		if len(h.out) == 0 && len(r.Message.Content) > 0 {
+			h.add(Message{Message: message.FromUser(lostText), Origin: "system"})
+		}
+		h.add(withContent(r, uniqueCalls(r.Message.Content)))
+		h.answer()
 	}
 }
 
@@ -99,9 +101,16 @@ func (h *history) add(m Message) {
 	}
 }
 
-// answer takes everything up to the next assistant message and makes it begin
-// with the results of calls.
-func (h *history) answer(calls []message.ToolUse) {
+// answer, if the last message calls tools, takes everything up to the next
+// assistant message and makes it begin with the results.
+func (h *history) answer() {
+	if len(h.out) == 0 {
+		return
+	}
+	calls := h.out[len(h.out)-1].Message.ToolUses()
+	if len(calls) == 0 {
+		return
+	}
 	turn, recorded := h.takeTurn()
 	given := map[string]message.ToolResult{}
 	for _, m := range turn {
@@ -143,6 +152,8 @@ func (h *history) takeTurn() (turn []Message, recorded map[string]message.ToolRe
 	recorded = map[string]message.ToolResult{}
 	for ; h.next < len(h.items); h.next++ {
 		switch r := h.items[h.next].(type) {
+		case Rewind:
+			return turn, recorded
 		case Result:
 			recorded[r.Result.ToolUseID] = r.Result
 		case Message:

@@ -14,11 +14,12 @@ type loaded struct {
 	sum     Sum
 }
 
-// entry is a record, or a line with a message that is decoded only if it
-// turns out to be live.
+// entry is a record, or the line of a message or a result that is decoded
+// only if it turns out to be live.
 type entry struct {
 	record Record
-	line   line // without its text
+	line   line   // without its text
+	kind   string // of the record on the line
 }
 
 // source is a file that can be read from the start and at any place.
@@ -57,10 +58,9 @@ func load(f source) (loaded, error) {
 			open.begin(r, len(entries))
 		case Restored:
 			open.restore(r)
-		case Message, nil:
-			if open.message() {
-				entries = dropMessages(entries, open.at)
-			}
+		}
+		if e.message() && open.message() {
+			entries = dropMessages(entries, open.at)
 		}
 	}
 	if err := t.decode(f, entries); err != nil {
@@ -72,13 +72,20 @@ func load(f source) (loaded, error) {
 	return t, nil
 }
 
-// entry decodes l. If lazy, it only makes sure of a message that it is JSON.
+// entry decodes l. If lazy, it only makes sure of a message or a result that
+// it is JSON.
 func (l line) entry(lazy bool) entry {
-	if kind, err := typeOf(l.text); lazy && err == nil && kind == "message" && json.Valid(l.text) {
+	kind, err := typeOf(l.text)
+	if lazy && err == nil && (kind == "message" || kind == "result") && json.Valid(l.text) {
 		l.text = nil
-		return entry{line: l}
+		return entry{line: l, kind: kind}
 	}
 	return entry{record: l.record()}
+}
+
+func (e entry) message() bool {
+	_, ok := e.record.(Message)
+	return ok || e.kind == "message"
 }
 
 // dropMessages removes what a compaction replaced: messages and results among
@@ -96,7 +103,7 @@ func dropMessages(entries []entry, n int) []entry {
 
 func (e entry) conversation() bool {
 	switch e.record.(type) {
-	case nil, Message, Result:
+	case nil, Message, Result, Rewind:
 		return true
 	}
 	return false

@@ -19,7 +19,7 @@ import (
 )
 
 // Record is one line of a transcript: [Header], [Message], [Result],
-// [Compaction], [Restored], [Title], [Name], [Mode], [Model], [Note],
+// [Compaction], [Restored], [Rewind], [Title], [Name], [Mode], [Model], [Note],
 // [Unknown], or, only when reading, [Damaged].
 type Record interface {
 	// Stamp tells the record's id and when it was written.
@@ -100,6 +100,13 @@ type Restored struct {
 	Boundary string `json:"boundary"` // the id of the [Compaction]
 }
 
+// Rewind says that only the first Keep messages of the conversation, as
+// [History] returns it, stand in it any more.
+type Rewind struct {
+	Head
+	Keep int `json:"keep"`
+}
+
 // Title says what the session is about. The last one counts.
 type Title struct {
 	Head
@@ -160,6 +167,7 @@ func (r Message) stamped(h Head) Record    { r.Head = h; return r }
 func (r Result) stamped(h Head) Record     { r.Head = h; return r }
 func (r Compaction) stamped(h Head) Record { r.Head = h; return r }
 func (r Restored) stamped(h Head) Record   { r.Head = h; return r }
+func (r Rewind) stamped(h Head) Record     { r.Head = h; return r }
 func (r Title) stamped(h Head) Record      { r.Head = h; return r }
 func (r Name) stamped(h Head) Record       { r.Head = h; return r }
 func (r Mode) stamped(h Head) Record       { r.Head = h; return r }
