@@ -71,7 +71,11 @@ func openFile(path string, flag int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("open transcript %s: it is not a regular file", path)
+		what := "not a regular file"
+		if info.IsDir() {
+			what = "a directory, not a file"
+		}
+		err = fmt.Errorf("open transcript %s: it is %s", path, what)
 	}
 	if err != nil {
 		f.Close()
