@@ -35,7 +35,9 @@ type Error struct {
 	RetryAfter time.Duration // what the provider asked for; 0 if nothing
 	// NoRetry is the provider's own word that trying again is pointless.
 	NoRetry bool
-	Err     error // what is below, if anything
+	// Retry is the provider's own word that trying again may help.
+	Retry bool
+	Err   error // what is below, if anything
 }
 
 func (e *Error) Error() string {
@@ -62,6 +64,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Temporary() bool {
 	if e.NoRetry {
 		return false
+	}
+	if e.Retry {
+		return true
 	}
 	switch e.Class {
 	case RateLimited, Overloaded, ServerError, Unreachable, Cut, Silent:
