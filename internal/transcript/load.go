@@ -1,7 +1,7 @@
 package transcript
 
 import (
-	"encoding/json"
+	"bufio"
 	"fmt"
 	"io"
 )
@@ -14,12 +14,12 @@ type loaded struct {
 	sum     Sum
 }
 
-// entry is a record, or the line of a message or a result that is decoded
-// only if it turns out to be live.
+// entry is a line of the file. A message or a result is decoded only if it
+// turns out to be live; the others are small.
 type entry struct {
-	record Record
 	line   line   // without its text
-	kind   string // of the record on the line
+	kind   string // of a record that is not decoded
+	record Record
 }
 
 // source is a file that can be read from the start and at any place.
@@ -31,7 +31,6 @@ type source interface {
 // load reads f once, and the live messages a second time, so that a long
 // session needs no more memory than the part of it that is still sent.
 func load(f source) (loaded, error) {
-	t := loaded{newline: true}
 	var entries []entry
 	var open boundary
 	for lines := newLines(f); ; {
@@ -40,7 +39,7 @@ func load(f source) (loaded, error) {
 			break
 		}
 		if err != nil {
-			return t, err
+			return loaded{}, err
 		}
 		if l.blank() {
 			continue
@@ -49,10 +48,6 @@ func load(f source) (loaded, error) {
 		// cannot be decoded.
 		e := l.entry(!open.pending())
 		entries = append(entries, e)
-		if _, damaged := e.record.(Damaged); damaged {
-			continue
-		}
-		t.end, t.newline = l.offset+l.size, l.newline
 		switch r := e.record.(type) {
 		case Compaction:
 			open.begin(r, len(entries))
@@ -63,24 +58,23 @@ func load(f source) (loaded, error) {
 			entries = dropMessages(entries, open.at)
 		}
 	}
-	if err := t.decode(f, entries); err != nil {
-		return t, err
+	if err := decodeLive(f, entries); err != nil {
+		return loaded{}, err
 	}
-	for _, r := range t.records {
-		t.sum = t.sum.with(r)
-	}
-	return t, nil
+	return finish(entries), nil
 }
 
-// entry decodes l. If lazy, it only makes sure of a message or a result that
-// it is JSON.
+// entry decodes l. If lazy, it leaves out messages and results.
 func (l line) entry(lazy bool) entry {
+	e := entry{line: l}
+	e.line.text = nil
 	kind, err := typeOf(l.text)
-	if lazy && err == nil && (kind == "message" || kind == "result") && json.Valid(l.text) {
-		l.text = nil
-		return entry{line: l, kind: kind}
+	if lazy && err == nil && (kind == "message" || kind == "result") {
+		e.kind = kind
+	} else {
+		e.record = l.record()
 	}
-	return entry{record: l.record()}
+	return e
 }
 
 func (e entry) message() bool {
@@ -109,25 +103,49 @@ func (e entry) conversation() bool {
 	return false
 }
 
-// decode fills in the records from entries.
-func (t *loaded) decode(f io.ReaderAt, entries []entry) error {
-	t.records = make([]Record, len(entries))
+// decodeLive decodes the entries that are not decoded yet.
+func decodeLive(f io.ReaderAt, entries []entry) error {
+	var r *bufio.Reader
+	var pos int64
 	var buf []byte
 	for i, e := range entries {
-		if e.record == nil {
-			l := e.line
-			if int64(cap(buf)) < l.size {
-				buf = make([]byte, l.size)
-			}
-			l.text = buf[:l.size]
-			if _, err := f.ReadAt(l.text, l.offset); err != nil {
-				return fmt.Errorf("read transcript: %w", err)
-			}
-			e.record = l.record()
+		if e.record != nil {
+			continue
 		}
-		t.records[i] = e.record
+		l := e.line
+		if r == nil {
+			pos = l.offset
+			r = bufio.NewReaderSize(io.NewSectionReader(f, pos, 1<<62), 64<<10)
+		}
+		if int64(cap(buf)) < l.size {
+			buf = make([]byte, l.size)
+		}
+		l.text = buf[:l.size]
+		_, err := r.Discard(int(l.offset - pos))
+		if err == nil {
+			_, err = io.ReadFull(r, l.text)
+		}
+		if err != nil {
+			return fmt.Errorf("read transcript: %w", err)
+		}
+		pos = l.offset + l.size
+		entries[i].record = l.record()
 	}
 	return nil
+}
+
+// finish collects the records and finds the end of the last valid line.
+func finish(entries []entry) loaded {
+	t := loaded{newline: true, records: make([]Record, len(entries))}
+	for i, e := range entries {
+		t.records[i] = e.record
+		if _, damaged := e.record.(Damaged); damaged {
+			continue
+		}
+		t.end, t.newline = e.line.offset+e.line.size, e.line.newline
+		t.sum = t.sum.with(e.record)
+	}
+	return t
 }
 
 // with returns what the session comes to after r.

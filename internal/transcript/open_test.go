@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -356,9 +357,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Whatever a file holds: it opens, its history is valid, and what is appended
-// can be read.
-func FuzzOpen(f *testing.F) {
+// Whatever a file holds: its history is valid, the repairs settle it, and what
+// is appended can be read.
+func FuzzLoad(f *testing.F) {
 	var all []byte
 	for _, r := range []Record{Header{}, user("x"), calls("a", "b"), Result{Result: result("a", "r")}, Compaction{}, user("s"), Rewind{Keep: 1}} {
 		line, err := encode(r)
@@ -371,21 +372,33 @@ func FuzzOpen(f *testing.F) {
 	f.Add(all[:len(all)-5])
 	f.Add([]byte("\r\n\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "f")
-		writeFile(t, path, string(text))
-		w, records := openWriter(t, path)
-		messages, repairs := History(records)
+		first, err := load(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages, repairs := History(first.records)
 		if err := checkPairing(messages); err != nil {
 			t.Errorf("%v\nin %s", err, outline(messages))
 		}
-		appendAll(t, w, repairs...)
-		appendAll(t, w, Note{Text: "end"})
-		closeWriter(t, w)
-		again := read(t, path)
-		if n, ok := again[len(again)-1].(Note); !ok || n.Text != "end" {
-			t.Errorf("the last record is %#v", again[len(again)-1])
+		text = bytes.Clone(text[:first.end])
+		if !first.newline {
+			text = append(text, '\n')
 		}
-		later, more := History(again)
+		for _, r := range append(repairs, Note{Text: "end"}) {
+			line, err := encode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, line...)
+		}
+		second, err := load(bytes.NewReader(text))
+		if err != nil || second.end != int64(len(text)) || !second.newline {
+			t.Fatalf("after the repair the file ends at %d of %d, %v", second.end, len(text), err)
+		}
+		if n, ok := second.records[len(second.records)-1].(Note); !ok || n.Text != "end" {
+			t.Errorf("the last record is %#v", second.records[len(second.records)-1])
+		}
+		later, more := History(second.records)
 		if len(more) > 0 || outline(later) != outline(messages) {
 			t.Errorf("the second resume has %s and %d repairs, the first had %s", outline(later), len(more), outline(messages))
 		}

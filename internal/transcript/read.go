@@ -102,7 +102,7 @@ func (l line) damaged(err error) Damaged {
 // record decodes l, or says that it is damaged.
 func (l line) record() Record {
 	if l.text == nil {
-		return l.damaged(fmt.Errorf("longer than %d bytes", maxLine))
+		return l.damaged(errors.New("the line is too long"))
 	}
 	r, err := decode(l.text)
 	if err != nil {
@@ -114,12 +114,15 @@ func (l line) record() Record {
 // lines reads a file line by line, in constant memory beyond the longest one.
 type lines struct {
 	r      *bufio.Reader
+	most   int64 // bytes of a line that is read at all
 	buf    []byte
 	number int
 	offset int64
 }
 
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
+func newLines(r io.Reader) *lines {
+	return &lines{r: bufio.NewReaderSize(r, 64<<10), most: maxLine}
+}
 
 // next returns io.EOF after the last line.
 func (s *lines) next() (line, error) {
@@ -129,7 +132,7 @@ func (s *lines) next() (line, error) {
 	for {
 		part, err := s.r.ReadSlice('\n')
 		l.size += int64(len(part))
-		if l.size <= maxLine {
+		if l.size <= s.most {
 			s.buf = append(s.buf, part...)
 		}
 		switch {
@@ -142,7 +145,7 @@ func (s *lines) next() (line, error) {
 		}
 		s.offset += l.size
 		l.newline = err == nil
-		if l.size <= maxLine {
+		if l.size <= s.most {
 			l.text = s.buf
 		}
 		return l, nil

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/internal/message"
 )
 
 // ErrDelayed says that records could not be written, usually because the disk
@@ -37,6 +39,7 @@ type Writer struct {
 	queue  [][]byte // lines that are not on disk yet
 	told   bool     // the caller knows that there is a queue
 	sum    Sum
+	newIn  string // the directory to sync with the first sync, if the file is new
 	closed bool
 }
 
@@ -55,14 +58,14 @@ func Create(path string, h Header) (*Writer, error) {
 		lease.release()
 		return nil, fmt.Errorf("create transcript: %w", err)
 	}
-	w := &Writer{path: path, lease: lease, f: f}
+	w := &Writer{path: path, lease: lease, f: f, newIn: filepath.Dir(path)}
 	h.Version = Version
 	if h.Start.IsZero() {
 		h.Start = time.Now().UTC()
 	}
-	err = w.Append(h)
+	err = w.enqueue(h)
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = w.flush()
 	}
 	if err != nil {
 		os.Remove(path)
@@ -126,6 +129,23 @@ func (w *Writer) Path() string { return w.path }
 // but only once: until the disk has taken everything, further calls return nil.
 // Any other error means that r is not a record that can be stored.
 func (w *Writer) Append(r Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return fmt.Errorf("append to transcript: %w", fs.ErrClosed)
+	}
+	if err := w.enqueue(r); err != nil {
+		return fmt.Errorf("append to transcript: %w", err)
+	}
+	if err := w.flush(); err != nil && !w.told {
+		w.told = true
+		return fmt.Errorf("append to transcript: %w (%w)", ErrDelayed, err)
+	}
+	return nil
+}
+
+// enqueue puts r at the end of the queue.
+func (w *Writer) enqueue(r Record) error {
 	h := r.Stamp()
 	if h.ID == "" {
 		h.ID = NewID()
@@ -134,12 +154,6 @@ func (w *Writer) Append(r Record) error {
 		h.Time = time.Now().UTC()
 	}
 	r = r.stamped(h)
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return fmt.Errorf("append to transcript: %w", fs.ErrClosed)
-	}
 	sum := w.sum.with(r)
 	if m, ok := r.(Message); ok {
 		sum = w.sum.count(m)
@@ -148,20 +162,16 @@ func (w *Writer) Append(r Record) error {
 	}
 	text, err := encode(r)
 	if err != nil {
-		return fmt.Errorf("append to transcript: %w", err)
+		return err
 	}
 	w.sum = sum
 	w.queue = append(w.queue, text)
-	if err := w.flush(); err != nil && !w.told {
-		w.told = true
-		return fmt.Errorf("append to transcript: %w (%w)", ErrDelayed, err)
-	}
 	return nil
 }
 
 // count adds a message.
 func (s Sum) count(m Message) Sum {
-	if m.Message.Role == "assistant" {
+	if m.Message.Role == message.Assistant {
 		s.Turns++
 	}
 	s.Cost += m.Cost
@@ -222,6 +232,12 @@ func (w *Writer) sync() error {
 	}
 	if err := w.f.Sync(); err != nil {
 		return fmt.Errorf("sync transcript: %w", err)
+	}
+	if w.newIn != "" {
+		if err := syncDir(w.newIn); err != nil {
+			return fmt.Errorf("sync transcript: %w", err)
+		}
+		w.newIn = ""
 	}
 	return nil
 }
@@ -289,5 +305,9 @@ func syncDir(dir string) error {
 		return err
 	}
 	defer d.Close()
-	return d.Sync()
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil // a file system that cannot do it
+	}
+	return err
 }
