@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -214,6 +215,38 @@ func TestAnyCrashCanBeResumed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The same with processes that are killed while they write.
+func TestKilledWriterCanBeResumed(t *testing.T) {
+	path := newSession(t)
+	before := 0
+	for round := range 3 {
+		writer, lines := startOwner(t, path, "TRANSCRIPT_WRITES=1")
+		if _, err := io.ReadFull(lines, make([]byte, 2*(50+round*37))); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		writer.Wait()
+		records := read(t, path)
+		messages, _ := History(records)
+		if err := checkPairing(messages); err != nil {
+			t.Errorf("round %d: %v\nin %s", round, err, outline(messages))
+		}
+		if len(records) < before+50 {
+			t.Errorf("round %d: %d records, want more than %d", round, len(records), before+50)
+		}
+		before = len(records)
+	}
+	w, records := openWriter(t, path)
+	closeWriter(t, w)
+	for _, d := range damaged(records) {
+		if d.Aside == "" {
+			t.Errorf("damaged in the middle: %+v", d)
+		}
+	}
 }
 
 func sent(messages []Message) []byte {

@@ -15,7 +15,7 @@ import (
 
 func TestSecondWriterIsRefused(t *testing.T) {
 	path := newSession(t, user("hi"))
-	owner := startOwner(t, path)
+	owner, _ := startOwner(t, path)
 	check := func(state string) {
 		t.Helper()
 		_, _, err := Open(path)
@@ -78,7 +78,7 @@ func TestSecondWriterInOneProcessIsRefused(t *testing.T) {
 func TestChildrenDoNotInheritTheLease(t *testing.T) {
 	path, other := newSession(t), newSession(t)
 	w, _ := openWriter(t, path)
-	startOwner(t, other)
+	startOwner(t, other) // it inherits what can be inherited
 	closeWriter(t, w)
 	w, _ = openWriter(t, path)
 	closeWriter(t, w)

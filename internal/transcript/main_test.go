@@ -1,7 +1,9 @@
 package transcript
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,29 +20,52 @@ import (
 // The test binary is also the other process that owns a session.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("TRANSCRIPT_OWNER"); path != "" {
-		own(path)
+		own(path, os.Getenv("TRANSCRIPT_WRITES") != "")
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// own opens the session, says so, and waits for its end.
-func own(path string) {
-	_, _, err := Open(path)
+// own opens the session, says so, and waits for its end. If it writes, it
+// goes on with the conversation and says so after each message.
+func own(path string, writes bool) {
+	w, records, err := Open(path)
 	fmt.Println("opened:", err)
+	if writes && err == nil {
+		converse(w, records)
+	}
 	// The pipe closes when the test process ends, in whatever way.
 	os.Stdin.Read(make([]byte, 1))
 	os.Exit(0)
 }
 
+func converse(w *Writer, records []Record) {
+	_, repairs := History(records)
+	said := append(repairs, user("go on"))
+	for i := 0; ; i++ {
+		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+		said = append(said, calls(a, b), Result{Result: result(b, "2")}, Result{Result: result(a, "1")}, given(result(a, "1"), result(b, "2")))
+		for _, r := range said {
+			if err := w.Append(r); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			if _, err := fmt.Println("."); err != nil {
+				os.Exit(1) // nobody listens any more
+			}
+		}
+		said = nil
+	}
+}
+
 // startOwner returns a process that has the session at path.
-func startOwner(t *testing.T, path string) *exec.Cmd {
+func startOwner(t *testing.T, path string, env ...string) (cmd *exec.Cmd, out io.Reader) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "TRANSCRIPT_OWNER="+path)
+	cmd = exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "TRANSCRIPT_OWNER="+path), env...)
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +76,11 @@ func startOwner(t *testing.T, path string) *exec.Cmd {
 		cmd.Process.Signal(syscall.SIGKILL)
 		cmd.Wait()
 	})
-	said := make([]byte, 100)
-	n, _ := out.Read(said)
-	if got := string(said[:n]); got != "opened: <nil>\n" {
-		t.Fatalf("the other process says %q", got)
+	lines := bufio.NewReader(pipe)
+	if said, err := lines.ReadString('\n'); said != "opened: <nil>\n" {
+		t.Fatalf("the other process says %q, %v", said, err)
 	}
-	return cmd
+	return cmd, lines
 }
 
 func newSession(t *testing.T, records ...Record) string {
