@@ -3,8 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // kind is what a value is, as messages say it.
@@ -120,11 +121,10 @@ func (n *node) find(path []string) *node {
 	return n
 }
 
-var plainKey = regexp.MustCompile(`^[\pL\pN_-]+$`)
-
 // member and element write the path of what is in an object or a list.
 func member(path, key string) string {
-	if !plainKey.MatchString(key) {
+	special := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }
+	if key == "" || strings.ContainsFunc(key, special) {
 		key = strconv.Quote(key)
 	}
 	if path == "" {

@@ -56,6 +56,7 @@ type parser struct {
 	text     []byte
 	at       Origin
 	starts   []int // of lines
+	last     mark
 	problems []error
 }
 
@@ -63,7 +64,11 @@ func (p *parser) report(offset int, text string) {
 	p.problems = append(p.problems, &Problem{p.place(offset), text})
 }
 
-// place counts columns in characters, as editors do.
+// mark is a place whose column is known.
+type mark struct{ line, column, offset int }
+
+// place counts columns in characters, as editors do. Going forward it counts
+// from the last place on: a large file may be a single line.
 func (p *parser) place(offset int) Origin {
 	if p.starts == nil {
 		p.starts = []int{0}
@@ -74,9 +79,15 @@ func (p *parser) place(offset int) Origin {
 		}
 	}
 	line := sort.SearchInts(p.starts, offset+1)
+	from := p.last
+	if from.line != line || from.offset > offset {
+		from = mark{line: line, column: 1, offset: p.starts[line-1]}
+	}
+	from.column += utf8.RuneCount(p.text[from.offset:offset])
+	from.offset = offset
+	p.last = from
 	at := p.at
-	at.Line = line
-	at.Column = 1 + utf8.RuneCount(p.text[p.starts[line-1]:offset])
+	at.Line, at.Column = from.line, from.column
 	return at
 }
 
@@ -100,7 +111,7 @@ func (p *parser) syntax(err error) {
 	switch {
 	case strings.Contains(what, "unexpected EOF"):
 		what = "the text ends too early: a quote, a bracket or the end of a comment is missing"
-	case strings.HasPrefix(what, "invalid literal") && rest[0] == '"':
+	case strings.HasPrefix(what, "invalid literal") && bytes.HasPrefix(rest, []byte{'"'}):
 		what = "this string has a line break, a control character or a wrong escape in it"
 	case strings.HasPrefix(what, "invalid literal"):
 		what = fmt.Sprintf("%s is not a value; text stands in double quotes", firstWord(rest))
@@ -146,13 +157,23 @@ func (p *parser) node(v hujson.Value, path string) *node {
 			n.items = append(n.items, p.node(e, element(path, i)))
 		}
 	case hujson.Literal:
-		n.kind = kinds[value.Kind()]
+		n.kind = literalKind(value)
 		n.text = json.RawMessage(value)
 	}
 	return n
 }
 
-var kinds = map[hujson.Kind]kind{'"': aString, '0': aNumber, 't': aBoolean, 'f': aBoolean, 'n': aNull}
+func literalKind(l hujson.Literal) kind {
+	switch l.Kind() {
+	case '"':
+		return aString
+	case '0':
+		return aNumber
+	case 'n':
+		return aNull
+	}
+	return aBoolean
+}
 
 func invalidByte(text []byte) int {
 	for i := 0; i < len(text); {

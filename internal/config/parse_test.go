@@ -67,6 +67,18 @@ func TestBracketsInTextAreNotDepth(t *testing.T) {
 	}
 }
 
+func TestLargeFileOfOneLine(t *testing.T) {
+	const n = 150_000
+	root, problems := parse([]byte(`{"ü":[`+strings.Repeat("1, ", n)+`{}]}`), Origin{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	items := root.members["ü"].items
+	if got, want := items[n].at.Column, 1+len(`{"u":[`)+3*n; len(items) != n+1 || got != want {
+		t.Errorf("the last of %d elements is at column %d, want %d", len(items), got, want)
+	}
+}
+
 // Whatever stands in a file: a tree that is valid JSON, or errors of one line
 // each that name a place inside the text.
 func FuzzParse(f *testing.F) {

@@ -116,6 +116,9 @@ func plural(t reflect.Type) string {
 func suggestion(key string, known map[string]reflect.Type) string {
 	best, least := "", 3 // more differences than two are another word
 	for name := range known {
+		if len(key) > len(name)+least {
+			continue
+		}
 		d := distance(strings.ToLower(key), strings.ToLower(name))
 		if d < least || d == least && name < best {
 			best, least = name, d

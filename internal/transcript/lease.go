@@ -67,7 +67,8 @@ func lockPath(path string) string { return path + ".lock" }
 
 // takeLease takes the lease of the transcript at path, or returns an [*InUseError].
 func takeLease(path string) (*lease, error) {
-	for {
+	const tries = 1000 // an owner can be done only so often in between
+	for range tries {
 		f, err := os.OpenFile(lockPath(path), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("take the lease of the session: %w", err)
@@ -94,6 +95,7 @@ func takeLease(path string) (*lease, error) {
 		}
 		return &lease{f}, nil
 	}
+	return nil, fmt.Errorf("take the lease of the session: %s changes all the time", lockPath(path))
 }
 
 func lock(f *os.File) error {
