@@ -1,0 +1,105 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A child is a started process that nobody has collected yet.
+type child struct {
+	pid   int
+	pidfd *os.File // nil: the kernel has none
+}
+
+// launch starts s in a control group of its own, if there can be one.
+func launch(s Spec, null *os.File) (child, *group, error) {
+	g := newGroup()
+	if g != nil {
+		dir, err := os.Open(g.dir)
+		if err == nil {
+			c, err := s.fork(null, dir)
+			dir.Close()
+			if err == nil {
+				return c, g, nil
+			}
+		}
+		// Whether the group or the program was at fault, the next try tells.
+		g.remove()
+	}
+	c, err := s.fork(null, nil)
+	return c, nil, err
+}
+
+func (s Spec) fork(null, into *os.File) (child, error) {
+	pidfd := -1
+	sys := &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}
+	if into != nil {
+		sys.UseCgroupFD, sys.CgroupFD = true, int(into.Fd())
+	}
+	pid, _, err := syscall.StartProcess(s.Path, s.Args, &syscall.ProcAttr{
+		Dir: s.Dir, Env: s.Env, Sys: sys,
+		Files: []uintptr{null.Fd(), s.Stdout.Fd(), s.Stderr.Fd()},
+	})
+	if err != nil {
+		return child{}, err
+	}
+	c := child{pid: pid}
+	if pidfd >= 0 {
+		// Only a non-blocking descriptor is given to the poller of the runtime.
+		if err := unix.SetNonblock(pidfd, true); err == nil {
+			c.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
+		} else {
+			unix.Close(pidfd)
+		}
+	}
+	return c, nil
+}
+
+// wait waits for the child and collects it. The goroutine is parked in the poller
+// of the runtime: waiting for a thousand processes takes no thousand threads.
+func (c child) wait() (Exit, error) {
+	if c.pidfd == nil {
+		exit, _, err := collect(c.pid, 0)
+		return exit, err
+	}
+	defer c.pidfd.Close()
+	conn, err := c.pidfd.SyscallConn()
+	if err != nil {
+		return Exit{Code: -1}, fmt.Errorf("wait for process %d: %w", c.pid, err)
+	}
+	var exit Exit
+	var done bool
+	var waitErr error
+	err = conn.Read(func(uintptr) bool {
+		exit, done, waitErr = collect(c.pid, unix.WNOHANG)
+		return done
+	})
+	if err != nil && !done { // the poller will not have it
+		exit, _, waitErr = collect(c.pid, 0)
+	}
+	return exit, waitErr
+}
+
+// collect collects the child pid. It is never asked for "any child": that would
+// take the exits of others.
+func collect(pid, flags int) (exit Exit, done bool, err error) {
+	var status syscall.WaitStatus
+	for {
+		got, err := syscall.Wait4(pid, &status, flags, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return Exit{Code: -1}, true, fmt.Errorf("wait for process %d: %w", pid, err)
+		case got != pid:
+			return Exit{}, false, nil
+		case status.Signaled():
+			return Exit{Code: -1, Signal: status.Signal()}, true, nil
+		default:
+			return Exit{Code: status.ExitStatus()}, true, nil
+		}
+	}
+}
