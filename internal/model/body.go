@@ -45,6 +45,8 @@ func (b *Body) reader() *bodyReader {
 	return &bodyReader{body: b, splices: b.Splices, pieces: [4][]byte{b.Head}}
 }
 
+var comma = []byte{','}
+
 type bodyReader struct {
 	body    *Body
 	pieces  [4][]byte // to be read next, in order
@@ -86,7 +88,7 @@ func (r *bodyReader) advance() {
 	m := r.body.Messages[i]
 	r.pieces = [4][]byte{nil, m}
 	if i > 0 {
-		r.pieces[0] = []byte{','}
+		r.pieces[0] = comma
 	}
 	if len(r.splices) > 0 && r.splices[0].Message == i {
 		s := r.splices[0]

@@ -246,7 +246,7 @@ func (c *Catalog) near(name string) []string {
 	add := func(full string) {
 		short := full[strings.IndexByte(full, '/')+1:]
 		far := distance(strings.ToLower(name), strings.ToLower(short))
-		if strings.Contains(short, strings.ToLower(name)) {
+		if len(name) > 2 && strings.Contains(short, strings.ToLower(name)) {
 			far = 0
 		}
 		if far <= max(2, len(name)/4) {
