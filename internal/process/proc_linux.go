@@ -63,9 +63,9 @@ func parseStat(stat []byte) (proc, bool) {
 	return p, errors.Join(bad, err) == nil
 }
 
-// candidates returns the processes among which the members of t are. If the tree
-// is ours and orphans come to us, these are our descendants; otherwise everyone
-// who is no older than the leader.
+// candidates returns the processes among which the members of t are: our
+// descendants if the tree is ours and orphans come to us, otherwise all. Members
+// are no older than the leader.
 func candidates(t *tree) []proc {
 	older := func(p proc) bool { return p.start < t.leader.StartTime }
 	if t.ours && adopting() {

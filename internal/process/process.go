@@ -70,8 +70,14 @@ func Start(s Spec) (*Process, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}
+	return start(s, newGroup())
+}
+
+// start starts s in g, which may be nil.
+func start(s Spec, g *group) (*Process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
+		g.remove()
 		return nil, fmt.Errorf("start %s: %w", s.Path, err)
 	}
 	defer null.Close()
@@ -83,7 +89,7 @@ func Start(s Spec) (*Process, error) {
 	}
 	s.Env = s.environment()
 
-	child, group, err := launch(s, null)
+	child, group, err := launch(s, null, g)
 	if err != nil {
 		return nil, s.explain(err)
 	}

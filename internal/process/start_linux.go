@@ -15,9 +15,9 @@ type child struct {
 	pidfd *os.File // nil: the kernel has none
 }
 
-// launch starts s in a control group of its own, if there can be one.
-func launch(s Spec, null *os.File) (child, *group, error) {
-	g := newGroup()
+// launch starts s in g, or without it if that is not possible. It returns the
+// group that the child is in.
+func launch(s Spec, null *os.File, g *group) (child, *group, error) {
 	if g != nil {
 		dir, err := os.Open(g.dir)
 		if err == nil {
