@@ -104,15 +104,13 @@ func (p *pageOfCells) cell(i int, c cell) {
 	}
 }
 
-// colours are the escape sequences that tracebacks are full of.
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
 func (p *pageOfCells) output(o output) {
 	p.text.WriteString("--- output\n")
 	switch o.Type {
 	case "stream":
 		p.put(string(o.Text), outputLimit)
 	case "error":
+		colours := regexp.MustCompile(`\x1b\[[0-9;]*m`)
 		p.put(colours.ReplaceAllString(strings.Join(o.Traceback, "\n"), ""), outputLimit)
 		p.put(o.Name+": "+o.Value, outputLimit)
 	default:
