@@ -97,9 +97,9 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%d events, error %v", len(got), err)
 	}
 	for name, src := range map[string]io.Reader{
-		"line":    io.MultiReader(strings.NewReader("data: "), endless("x")),
+		"line":    io.MultiReader(strings.NewReader("data: "), endless(strings.Repeat("x", 4096))),
 		"data":    endless("data: " + strings.Repeat("x", 1<<20) + "\n"),
-		"comment": io.MultiReader(strings.NewReader(": "), endless("x")),
+		"comment": io.MultiReader(strings.NewReader(": "), endless(strings.Repeat("x", 4096))),
 	} {
 		if _, err := read(src); err != ErrTooLong {
 			t.Errorf("%s without end: error %v, want %v", name, err, ErrTooLong)
