@@ -37,6 +37,9 @@ func (p *Process) Members() []Member {
 //
 // End takes at most grace and two seconds. When ctx is done the grace is over;
 // the killing is always carried through.
+//
+// Where there are no control groups, one kind of member is not found: one that
+// left its session, lost its parent and emptied its environment, all three.
 func (p *Process) End(ctx context.Context, grace time.Duration) ([]Member, error) {
 	return p.tree.end(ctx, grace, p.done)
 }
@@ -45,6 +48,9 @@ const (
 	insistence = 1900 * time.Millisecond // how long we go on killing
 	firstPause = 2 * time.Millisecond    // between two looks; doubles
 	lastPause  = 32 * time.Millisecond
+	// Between the two empty looks, without a control group: longer than an exec, in
+	// the middle of which a process shows no mark.
+	doubt = 16 * time.Millisecond
 )
 
 // end does the work of End. It looks at once when exited is closed, since a tree
@@ -71,7 +77,7 @@ func (t *tree) end(ctx context.Context, grace time.Duration, exited <-chan struc
 	for i, m := range left {
 		names[i] = m.String()
 	}
-	err := fmt.Errorf("%d processes of the command are still alive: %s", len(left), strings.Join(names, "; "))
+	err := fmt.Errorf("the command could not be ended, still alive: %s", strings.Join(names, "; "))
 	return left, errors.Join(err, refused)
 }
 
@@ -89,6 +95,9 @@ func (t *tree) empty(ctx context.Context, exited <-chan struct{}, act func([]pro
 			return true
 		} else {
 			pause, wake = firstPause, nil
+			if t.group == nil {
+				pause = doubt
+			}
 		}
 		timer := time.NewTimer(pause)
 		select {

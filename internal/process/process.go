@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -90,6 +91,7 @@ func start(s Spec, g *group) (*Process, error) {
 	s.Env = s.environment()
 
 	child, group, err := launch(s, null, g)
+	runtime.KeepAlive(s) // launch took the bare numbers of the files
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -127,6 +129,11 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	case <-p.done:
 		return p.exit, p.err
 	case <-ctx.Done():
+	}
+	select {
+	case <-p.done: // both were ready: the exit is worth more
+		return p.exit, p.err
+	default:
 		return Exit{}, context.Cause(ctx)
 	}
 }
