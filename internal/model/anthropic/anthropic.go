@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -124,9 +123,6 @@ func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(mod
 	d := decoder{yield: yield}
 	for !d.over {
 		ev, err := answer.Next()
-		if errors.Is(err, io.EOF) {
-			return &model.Error{Class: model.Cut, Status: answer.Status, Message: "the answer ended before it was complete", Err: err}
-		}
 		if err != nil {
 			return err
 		}

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"heddle/internal/message"
 	"heddle/internal/model"
@@ -39,20 +37,11 @@ func BenchmarkStream(b *testing.B) {
 	const n = 5000
 	body := longStream(n)
 	b.ReportAllocs()
-	begin := cpu(b)
+	begin := modeltest.CPU(b)
 	for b.Loop() {
 		stream(b, body)
 	}
-	b.ReportMetric(float64(b.N*n)/(cpu(b)-begin).Seconds(), "events/cpu-s")
-}
-
-// cpu is the processor time that this process has used.
-func cpu(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	b.ReportMetric(float64(b.N*n)/(modeltest.CPU(b)-begin).Seconds(), "events/cpu-s")
 }
 
 // What a message costs grows with its length, not with the square of it.

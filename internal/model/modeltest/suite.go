@@ -216,7 +216,8 @@ func (s suite) cut(t *testing.T) {
 	whole := strings.Join(events, "")
 	enough := len(strings.Join(events[:s.Enough(events)], ""))
 	for n := range len(whole) {
-		for _, end := range []error{nil, io.ErrUnexpectedEOF, syscall.ECONNRESET} {
+		broken := []error{io.ErrUnexpectedEOF, syscall.ECONNRESET}[n%2]
+		for _, end := range []error{nil, broken} {
 			o := s.ask(t, Reply{Body: []Piece{{Data: whole[:n]}}, End: end})
 			if n < enough || o.Err != nil {
 				wantError(t, o, model.Cut)

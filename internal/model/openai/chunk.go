@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"heddle/internal/message"
 )
@@ -73,6 +75,9 @@ func textOf(raw json.RawMessage) string {
 	}
 	switch raw[0] {
 	case '"':
+		if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+			return string(inner)
+		}
 		var s string
 		// What is not JSON was found when the chunk was decoded.
 		_ = json.Unmarshal(raw, &s)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -57,7 +56,7 @@ func New(o Options) *Provider {
 	if p.err != nil {
 		return p
 	}
-	if p.endpoint.Path == "/chat/completions" {
+	if strings.Trim(p.endpoint.Path, "/") == "chat/completions" {
 		p.endpoint.Path = "/v1/chat/completions"
 	}
 	switch {
@@ -116,11 +115,9 @@ func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(mod
 	d := newDecoder(yield, r, p.profile)
 	for !d.over {
 		ev, err := answer.Next()
-		if errors.Is(err, io.EOF) && d.finish != "" {
-			break // some servers leave out the end mark
-		}
-		if errors.Is(err, io.EOF) {
-			return &model.Error{Class: model.Cut, Status: answer.Status, Message: "the answer ended before it was complete", Err: err}
+		var cut *model.Error
+		if errors.As(err, &cut) && cut.Class == model.Cut && d.finish != "" {
+			break // all of the answer is there, and some servers leave out the end mark
 		}
 		if err != nil {
 			return err

@@ -113,8 +113,8 @@ func Post(ctx context.Context, client *http.Client, req *http.Request, limits Li
 }
 
 // Next returns the next event; see [Reader.Next]. An error is a [*model.Error]
-// of class Cut or Silent, without the provider's name, unless ctx is done. That
-// of an answer that ended wraps [io.EOF] where it did so between two events.
+// of class Cut or Silent, without the provider's name, unless ctx is done. The
+// end of the answer is Cut too: a provider knows by an event that it has all.
 func (a *Answer) Next() (Event, error) {
 	ev, err := a.events.Next()
 	if err != nil {
@@ -159,7 +159,11 @@ func (a *Answer) failure(err error, class model.Class) error {
 		return cause
 	}
 	e := &model.Error{Class: class, Status: a.Status, Err: err}
-	if class == model.Cut {
+	switch {
+	case errors.Is(err, io.EOF):
+		e.Message = "the answer ended before it was complete"
+		return e
+	case class == model.Cut:
 		e.Message = "the answer broke off: " + err.Error()
 		return e
 	}

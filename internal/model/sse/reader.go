@@ -26,6 +26,7 @@ type Event struct {
 type Reader struct {
 	src io.Reader
 	err error // of src, told when all before it is used up
+	max int   // [MaxLine]
 
 	buf     []byte
 	start   int // of what is not used yet
@@ -39,7 +40,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the events in src.
-func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
+func NewReader(src io.Reader) *Reader { return &Reader{src: src, max: MaxLine} }
 
 // Next returns the next event that has data. Its slices are valid until the
 // next call. At the end of the stream it returns [io.EOF], or
@@ -68,7 +69,7 @@ func (r *Reader) Next() (Event, error) {
 			if !empty {
 				r.data = append(r.data, '\n')
 			}
-			if len(r.data)+len(value) > MaxLine {
+			if len(r.data)+len(value) > r.max {
 				return Event{}, ErrTooLong
 			}
 			r.data = append(r.data, value...)
@@ -154,10 +155,11 @@ func (r *Reader) fill() error {
 		r.scanned -= r.start
 		r.start = 0
 	case r.end == len(r.buf):
-		if r.end >= MaxLine+len("data: ") {
+		longest := r.max + len("data: \r\n")
+		if r.end >= longest {
 			return ErrTooLong
 		}
-		size := min(max(2*len(r.buf), first), MaxLine+len("data: "))
+		size := min(max(2*len(r.buf), first), longest)
 		r.buf = append(make([]byte, 0, size), r.buf[:r.end]...)[:size]
 	}
 	// A reader may return nothing without an error, but not for ever.

@@ -91,17 +91,23 @@ type idle struct{}
 func (idle) Read([]byte) (int, error) { return 0, nil }
 
 func TestLongLines(t *testing.T) {
-	long := strings.Repeat("x", 20<<20)
+	long := strings.Repeat("x", MaxLine)
 	got, err := read(strings.NewReader("data: " + long + "\n\ndata: b\n\n"))
 	if err != io.EOF || len(got) != 2 || got[0] != "="+long || got[1] != "=b" {
 		t.Errorf("%d events, error %v", len(got), err)
 	}
+	if _, err := read(io.MultiReader(strings.NewReader("data: "), endless(long))); err != ErrTooLong {
+		t.Errorf("line without end: error %v, want %v", err, ErrTooLong)
+	}
 	for name, src := range map[string]io.Reader{
-		"line":    io.MultiReader(strings.NewReader("data: "), endless(strings.Repeat("x", 4096))),
-		"data":    endless("data: " + strings.Repeat("x", 1<<20) + "\n"),
-		"comment": io.MultiReader(strings.NewReader(": "), endless(strings.Repeat("x", 4096))),
+		"line":    io.MultiReader(strings.NewReader("data: "), endless("x")),
+		"data":    endless("data: x\n"),
+		"comment": io.MultiReader(strings.NewReader(": "), endless("x")),
+		"name":    io.MultiReader(strings.NewReader("event: "), endless("x")),
 	} {
-		if _, err := read(src); err != ErrTooLong {
+		r := NewReader(src)
+		r.max = 100_000
+		if _, err := r.Next(); err != ErrTooLong {
 			t.Errorf("%s without end: error %v, want %v", name, err, ErrTooLong)
 		}
 	}
