@@ -198,7 +198,7 @@ func (s *scanner) trail(limit int) {
 func (s *scanner) put(start, end int, context bool) {
 	s.number += bytes.Count(s.data[s.counted:start], []byte("\n"))
 	s.counted = start
-	gap := len(s.file.Lines) > 0 && start > s.shown
+	gap := len(s.file.Lines) > 0 && start > s.shown && !s.q.OnlyMatch
 	s.file.Lines = append(s.file.Lines, Line{
 		Number: s.number + 1, Text: clean(string(s.data[start:min(end, start+2*lineWidth)])), Context: context, Gap: gap,
 	})
