@@ -3,12 +3,11 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"heddle/internal/model"
@@ -37,53 +36,34 @@ const (
 
 // Provider is a [model.Provider].
 type Provider struct {
-	name     string
-	client   *http.Client
-	limits   sse.Limits
-	endpoint *url.URL
-	header   http.Header
-	err      error // the options cannot work, and why
+	name   string
+	server *sse.Server
 }
 
 var _ model.Provider = (*Provider)(nil)
 
 // New returns a provider. If the options are wrong, each use of it says so.
 func New(o Options) *Provider {
-	p := &Provider{name: o.Name, client: o.HTTPClient, limits: o.Limits, header: http.Header{}}
-	if p.name == "" {
-		p.name = "anthropic"
+	base := strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(cmp.Or(o.BaseURL, vendorURL)), "/"), "/v1")
+	version := otherVersion
+	if base == vendorURL {
+		version = vendorVersion
 	}
-	if p.client == nil {
-		p.client = sse.NewClient()
-	}
-	if o.BaseURL == "" {
-		o.BaseURL = vendorURL
-	}
-	p.endpoint, p.err = sse.Endpoint(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1"), "/v1/messages")
-	if p.err != nil {
-		return p
-	}
-	if o.Version == "" {
-		o.Version = otherVersion
-		if p.endpoint.Scheme+"://"+p.endpoint.Host == vendorURL {
-			o.Version = vendorVersion
-		}
-	}
-	p.header.Set("Content-Type", "application/json")
-	p.header.Set("Accept", "text/event-stream")
-	p.header.Set("User-Agent", "heddle")
-	p.header.Set("Anthropic-Version", o.Version)
+	header := http.Header{}
+	header.Set("Anthropic-Version", cmp.Or(o.Version, version))
 	if len(o.Betas) > 0 {
-		p.header.Set("Anthropic-Beta", strings.Join(o.Betas, ","))
+		header.Set("Anthropic-Beta", strings.Join(o.Betas, ","))
 	}
 	if key := strings.TrimSpace(o.APIKey); key != "" {
-		p.header.Set("X-Api-Key", key)
+		header.Set("X-Api-Key", key)
 	}
 	if token := strings.TrimSpace(o.AuthToken); token != "" {
-		p.header.Set("Authorization", "Bearer "+token)
+		header.Set("Authorization", "Bearer "+token)
 	}
-	p.err = sse.CheckHeader(p.header)
-	return p
+	return &Provider{
+		name:   cmp.Or(o.Name, "anthropic"),
+		server: sse.NewServer(base, "/v1/messages", header, o.HTTPClient, o.Limits),
+	}
 }
 
 // Name is the part before the slash in provider/model.
@@ -105,14 +85,7 @@ func (p *Provider) Stream(ctx context.Context, r *model.Request) iter.Seq2[model
 // attempt streams one answer. It returns nil when the consumer has everything,
 // or left.
 func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(model.Event, error) bool) error {
-	if p.err != nil {
-		return &model.Error{Class: model.BadRequest, Message: p.err.Error(), Err: p.err}
-	}
-	req, err := p.request(ctx, r)
-	if err != nil {
-		return &model.Error{Class: model.BadRequest, Err: err}
-	}
-	answer, err := sse.Post(ctx, p.client, req, p.limits)
+	answer, err := p.server.Post(ctx, r.Agent, body(r))
 	if err != nil {
 		return err
 	}
@@ -136,18 +109,4 @@ func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(mod
 	answer.Finish()
 	yield(d.response, nil)
 	return nil
-}
-
-// request builds the request of one attempt.
-func (p *Provider) request(ctx context.Context, r *model.Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint.String(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("build request: %w", err)
-	}
-	req.Header = p.header.Clone()
-	if sse.Loopback(p.endpoint) {
-		req.Header.Set(sse.AgentHeader, sse.AgentValue(r.Agent))
-	}
-	body(r).Attach(req)
-	return req, nil
 }

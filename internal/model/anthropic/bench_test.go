@@ -74,8 +74,8 @@ func BenchmarkNextRequest(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r.Messages[n] = p.EncodeMessage(fresh)
-				if _, err := p.request(b.Context(), r); err != nil {
-					b.Fatal(err)
+				if body(r).Len() == 0 {
+					b.Fatal("no body")
 				}
 			}
 		})

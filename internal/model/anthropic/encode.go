@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -70,7 +71,7 @@ func body(r *model.Request) *model.Body {
 	head = append(head, `"messages":[`...)
 
 	tail := append([]byte(nil), `],"max_tokens":`...)
-	tail = strconv.AppendInt(tail, int64(r.MaxTokens), 10)
+	tail = strconv.AppendInt(tail, int64(cmp.Or(r.MaxTokens, r.Model.MaxOutput)), 10)
 	tail = append(tail, `,"stream":true`...)
 	if r.Model.Thinking != "" {
 		// A model that always thinks takes this form too; without it, it thinks unseen.

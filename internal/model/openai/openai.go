@@ -3,9 +3,9 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -29,52 +29,36 @@ const vendorURL = "https://api.openai.com/v1"
 
 // Provider is a [model.Provider].
 type Provider struct {
-	name     string
-	profile  Profile
-	client   *http.Client
-	limits   sse.Limits
-	endpoint *url.URL
-	header   http.Header
-	err      error // the options cannot work, and why
+	name    string
+	profile Profile
+	server  *sse.Server
 }
 
 var _ model.Provider = (*Provider)(nil)
 
 // New returns a provider. If the options are wrong, each use of it says so.
 func New(o Options) *Provider {
-	p := &Provider{name: o.Name, client: o.HTTPClient, limits: o.Limits, header: http.Header{}}
-	if p.name == "" {
-		p.name = "openai"
+	base := strings.TrimRight(strings.TrimSpace(cmp.Or(o.BaseURL, vendorURL)), "/")
+	path := "chat/completions"
+	if u, err := url.Parse(base); err == nil && u.Path == "" {
+		path = "v1/chat/completions" // people leave it out
 	}
-	if p.client == nil {
-		p.client = sse.NewClient()
-	}
-	if o.BaseURL == "" {
-		o.BaseURL = vendorURL
-	}
-	p.endpoint, p.err = sse.Endpoint(o.BaseURL, "chat/completions")
-	if p.err != nil {
-		return p
-	}
-	if strings.Trim(p.endpoint.Path, "/") == "chat/completions" {
-		p.endpoint.Path = "/v1/chat/completions"
-	}
+	profile := Compatible()
 	switch {
 	case o.Profile != nil:
-		p.profile = *o.Profile
-	case strings.HasPrefix(p.endpoint.String(), vendorURL):
-		p.profile = Vendor()
-	default:
-		p.profile = Compatible()
+		profile = *o.Profile
+	case base == vendorURL:
+		profile = Vendor()
 	}
-	p.header.Set("Content-Type", "application/json")
-	p.header.Set("Accept", "text/event-stream")
-	p.header.Set("User-Agent", "heddle")
+	header := http.Header{}
 	if key := strings.TrimSpace(o.APIKey); key != "" {
-		p.header.Set("Authorization", "Bearer "+key)
+		header.Set("Authorization", "Bearer "+key)
 	}
-	p.err = sse.CheckHeader(p.header)
-	return p
+	return &Provider{
+		name:    cmp.Or(o.Name, "openai"),
+		profile: profile,
+		server:  sse.NewServer(base, path, header, o.HTTPClient, o.Limits),
+	}
 }
 
 // Name is the part before the slash in provider/model.
@@ -96,15 +80,8 @@ func (p *Provider) Stream(ctx context.Context, r *model.Request) iter.Seq2[model
 // attempt streams one answer. It returns nil when the consumer has everything,
 // or left.
 func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(model.Event, error) bool) error {
-	if p.err != nil {
-		return &model.Error{Class: model.BadRequest, Message: p.err.Error(), Err: p.err}
-	}
 	body := p.body(r)
-	req, err := p.request(ctx, r, body)
-	if err != nil {
-		return &model.Error{Class: model.BadRequest, Err: err}
-	}
-	answer, err := sse.Post(ctx, p.client, req, p.limits)
+	answer, err := p.server.Post(ctx, r.Agent, body)
 	if err != nil {
 		return err
 	}
@@ -136,18 +113,4 @@ func (p *Provider) attempt(ctx context.Context, r *model.Request, yield func(mod
 	answer.Finish()
 	yield(response, nil)
 	return nil
-}
-
-// request builds the request of one attempt.
-func (p *Provider) request(ctx context.Context, r *model.Request, body *model.Body) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.endpoint.String(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("build request: %w", err)
-	}
-	req.Header = p.header.Clone()
-	if sse.Loopback(p.endpoint) {
-		req.Header.Set(sse.AgentHeader, sse.AgentValue(r.Agent))
-	}
-	body.Attach(req)
-	return req, nil
 }

@@ -2,11 +2,9 @@ package sse
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -38,7 +36,7 @@ func (l Limits) forServer(u *url.URL) Limits {
 	}
 	if l.First == 0 {
 		l.First = l.Idle
-		if Loopback(u) {
+		if loopback(u) {
 			l.First = max(l.Idle, loadingLimit)
 		}
 	}
@@ -46,13 +44,6 @@ func (l Limits) forServer(u *url.URL) Limits {
 		l.Pings = defaultPings
 	}
 	return l
-}
-
-// Loopback reports whether u is on this machine.
-func Loopback(u *url.URL) bool {
-	host := u.Hostname()
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // errSilent is the cause with which a request is cancelled when nothing comes.
@@ -78,47 +69,13 @@ type Answer struct {
 	silentFor time.Duration
 }
 
-// NewClient returns a client that fits [Post], with connections of its own.
-func NewClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64 // as many agents may ask one server at once
-	t.DisableCompression = true
-	return &http.Client{Transport: t}
-}
-
-// Post sends req and waits for the head of the answer. An error is a
-// [*model.Error] of class Unreachable or Silent, without the provider's name,
-// unless ctx is done.
-//
-// Redirects are not followed: they would take the key elsewhere.
-func Post(ctx context.Context, client *http.Client, req *http.Request, limits Limits) (*Answer, error) {
-	a := &Answer{limits: limits.forServer(req.URL)}
-	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	a.silent, a.silentFor = "no answer", a.limits.First
-	a.timer = time.AfterFunc(a.limits.First, func() { a.cancel(errSilent) })
-	direct := *client
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	begin := time.Now()
-	resp, err := direct.Do(req.WithContext(a.ctx))
-	a.timer.Stop()
-	if err != nil {
-		err = a.failure(err, model.Unreachable)
-		a.cancel(nil)
-		return nil, err
-	}
-	a.waited = time.Since(begin)
-	a.Status, a.Header, a.body = resp.StatusCode, resp.Header, resp.Body
-	a.events = NewReader(timed{a})
-	return a, nil
-}
-
 // Next returns the next event; see [Reader.Next]. An error is a [*model.Error]
 // of class Cut or Silent, without the provider's name, unless ctx is done. The
 // end of the answer is Cut too: a provider knows by an event that it has all.
 func (a *Answer) Next() (Event, error) {
 	ev, err := a.events.Next()
 	if err != nil {
-		return Event{}, a.failure(err, model.Cut)
+		return Event{}, a.brokenOff(err)
 	}
 	if string(ev.Name) != "ping" {
 		a.progress = true
@@ -149,31 +106,28 @@ func (a *Answer) Close() {
 	_ = a.body.Close() // nothing that matters can fail any more
 }
 
-// failure says why an exchange failed, given what the client or the body said.
-func (a *Answer) failure(err error, class model.Class) error {
+// brokenOff says why there are no more events, given what the reader says.
+func (a *Answer) brokenOff(err error) error {
+	if err := a.interrupted(err); err != nil {
+		return err
+	}
+	e := &model.Error{Class: model.Cut, Status: a.Status, Err: err, Message: "the answer broke off: " + err.Error()}
+	if err == io.EOF {
+		e.Message = "the answer ended before it was complete"
+	}
+	return e
+}
+
+// interrupted says why we ended the exchange ourselves, or nil if we did not.
+func (a *Answer) interrupted(err error) error {
 	switch cause := context.Cause(a.ctx); cause {
 	case nil:
+		return nil
 	case errSilent:
 		return &model.Error{Class: model.Silent, Status: a.Status, Message: fmt.Sprintf("%s for %v", a.silent, a.silentFor), Err: err}
 	default:
 		return cause
 	}
-	e := &model.Error{Class: class, Status: a.Status, Err: err}
-	switch {
-	case errors.Is(err, io.EOF):
-		e.Message = "the answer ended before it was complete"
-		return e
-	case class == model.Cut:
-		e.Message = "the answer broke off: " + err.Error()
-		return e
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		e.Err = u.Err // without the verb and the address, which everyone knows
-	}
-	var bad *tls.CertificateVerificationError
-	e.NoRetry = errors.As(err, &bad)
-	return e
 }
 
 // timed reads the body and watches how long that takes. The clock only runs
