@@ -81,17 +81,17 @@ func Grep(ctx context.Context, q Query, rg string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if rg != "" && info.IsDir() && !q.Multiline {
-		if globs, ok := names.simple(); ok {
-			c := newCollector(q)
-			if ripgrep(ctx, rg, q, p, names, globs, c) == nil {
-				return c.found(), nil
-			}
-			if ctx.Err() != nil {
-				return Found{}, context.Cause(ctx)
-			}
-			// Whatever is wrong with that program, the own engine can do it.
+	globs, byName := names.simple()
+	text, portable := p.rust()
+	if rg != "" && info.IsDir() && !q.Multiline && byName && portable {
+		c := newCollector(q)
+		if ripgrep(ctx, rg, q, text, names, globs, c) == nil {
+			return c.found(), nil
 		}
+		if ctx.Err() != nil {
+			return Found{}, context.Cause(ctx)
+		}
+		// Whatever is wrong with that program, the own engine can do it.
 	}
 	c := newCollector(q)
 	if err := native(ctx, q, p, names, info, c); err != nil {

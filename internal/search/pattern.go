@@ -186,8 +186,8 @@ func oddParen(p string) int {
 }
 
 // rust writes the pattern for ripgrep, whose \b knows all of Unicode unless told
-// otherwise.
-func (p *pattern) rust() string {
+// otherwise. It is not ok for \B, which old versions of ripgrep get wrong.
+func (p *pattern) rust() (text string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(p.text); i++ {
 		c := p.text[i]
@@ -196,12 +196,14 @@ func (p *pattern) rust() string {
 			continue
 		}
 		i++
-		switch next := p.text[i]; next {
-		case 'b', 'B':
-			b.WriteString(`(?-u:\` + string(next) + `)`)
+		switch p.text[i] {
+		case 'b':
+			b.WriteString(`(?-u:\b)`)
+		case 'B':
+			return "", false
 		default:
 			b.WriteString(p.text[i-1 : i+1])
 		}
 	}
-	return b.String()
+	return b.String(), true
 }

@@ -18,10 +18,10 @@ import (
 
 // ripgrep answers q with the program at rg. Its parallel order does not matter:
 // the collector sorts.
-func ripgrep(ctx context.Context, rg string, q Query, p *pattern, names *filter, globs []string, c *collector) error {
+func ripgrep(ctx context.Context, rg string, q Query, pattern string, names *filter, globs []string, c *collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, rg, arguments(q, p, globs)...)
+	cmd := exec.CommandContext(ctx, rg, arguments(q, pattern, globs)...)
 	cmd.Dir = q.Root
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second
@@ -53,7 +53,7 @@ func ripgrep(ctx context.Context, rg string, q Query, p *pattern, names *filter,
 	return errors.Join(parseErr, err)
 }
 
-func arguments(q Query, p *pattern, globs []string) []string {
+func arguments(q Query, pattern string, globs []string) []string {
 	args := []string{"--no-config", "--no-messages", "--hidden", "--glob=!.git", "--no-require-git",
 		"--no-ignore-global", "--no-ignore-exclude", "--no-ignore-dot", "--crlf",
 		"--max-filesize=" + strconv.Itoa(fileLimit), "--color=never"}
@@ -80,7 +80,7 @@ func arguments(q Query, p *pattern, globs []string) []string {
 			args = append(args, "--before-context="+strconv.Itoa(q.Before), "--after-context="+strconv.Itoa(q.After))
 		}
 	}
-	return append(args, "--regexp="+p.rust(), "--", ".")
+	return append(args, "--regexp="+pattern, "--", ".")
 }
 
 func parse(q Query, r *bufio.Reader, take func(File)) error {

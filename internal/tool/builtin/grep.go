@@ -39,6 +39,7 @@ const grepSchema = `{"type":"object","properties":{` +
 const (
 	grepDefault = 250   // entries of one call
 	grepMost    = 10000 // entries, however many are asked for
+	grepBytes   = 40000 // bytes of one result
 	grepContext = 100   // lines of context around a match
 	grepTime    = time.Minute
 )
@@ -159,10 +160,11 @@ func (in grepInput) show(s *tool.Scope, found search.Found) tool.Result {
 	}
 	entries := in.entries(s, found)
 	from := min(int(in.Offset), len(entries))
-	to := min(from+int(in.HeadLimit), len(entries))
+	to := from
 	var b strings.Builder
-	for _, e := range entries[from:to] {
-		b.WriteString(e + "\n")
+	for to < len(entries) && to-from < int(in.HeadLimit) && b.Len() < grepBytes {
+		b.WriteString(entries[to] + "\n")
+		to++
 	}
 	if from == to {
 		fmt.Fprintf(&b, "[There is nothing after offset %d.]\n", in.Offset)

@@ -62,11 +62,17 @@ func near(name string, entries []os.DirEntry) []string {
 	want := fold(name)
 	for _, e := range entries {
 		have := fold(e.Name())
-		d := distance(want, have)
-		if stem(want) == stem(have) {
-			d = min(d, 2)
+		most := max(1, min(len(want), len(have))/4)
+		var d int
+		switch {
+		case stem(want) == stem(have) || swapped(want, have):
+			d = 1
+		case max(len(want), len(have))-min(len(want), len(have)) > most:
+			continue
+		default:
+			d = distance(want, have)
 		}
-		if d <= max(1, min(len(want), len(have))/4) {
+		if d <= most {
 			found = append(found, candidate{e.Name(), d})
 		}
 	}
@@ -93,6 +99,14 @@ func fold(name string) string {
 }
 
 func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
+// swapped reports whether a and b are the same letters in another order.
+func swapped(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
 
 // distance is the number of bytes to insert, remove or replace to get from a to b.
 func distance(a, b string) int {
