@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -12,7 +13,7 @@ import (
 // A Member is a process of a tree.
 type Member struct {
 	PID     int
-	Command string // its command line, or its name
+	Command string // its command line, shortened to one line, or its name
 }
 
 // String returns the process id and the command.
@@ -39,7 +40,8 @@ func (p *Process) Members() []Member {
 // the killing is always carried through.
 //
 // Where there are no control groups, one kind of member is not found: one that
-// left its session, lost its parent and emptied its environment, all three.
+// left its session, lost its parent and emptied its environment before anyone
+// looked.
 func (p *Process) End(ctx context.Context, grace time.Duration) ([]Member, error) {
 	return p.tree.end(ctx, grace, p.done)
 }
@@ -58,7 +60,7 @@ const (
 func (t *tree) end(ctx context.Context, grace time.Duration, exited <-chan struct{}) ([]Member, error) {
 	polite, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	ask := asker{tree: t, asked: map[int]uint64{}}
+	ask := asker{leader: t.leader, asked: map[int]uint64{}}
 	if t.empty(polite, exited, ask.end) {
 		return nil, nil
 	}
@@ -112,24 +114,28 @@ func (t *tree) empty(ctx context.Context, exited <-chan struct{}, act func([]pro
 	}
 }
 
-// An asker asks each member to end, once: a second TERM would interrupt the
-// clean-up that the first one began.
+// An asker asks members to end. It asks each once, and nobody new while one who
+// was asked is alive: that is the clean-up, and what it starts has to finish.
 type asker struct {
-	tree  *tree
-	asked map[int]uint64 // start times, by process id
+	leader Identity
+	asked  map[int]uint64 // start times, by process id
 }
 
 func (a *asker) end(alive []proc) {
-	leader := a.tree.leader
+	cleaning := func(p proc) bool { return a.asked[p.pid] == p.start }
+	if slices.ContainsFunc(alive, cleaning) {
+		return
+	}
 	// The group as a whole first, in one step of the kernel: asked one by one, a
 	// shell would go on to its next command because its child was ended before it.
-	together := a.asked[leader.PID] == 0 && leader.Alive() && syscall.Kill(-leader.PID, syscall.SIGTERM) == nil
+	// Not if we are in it: an earlier run may have started this one.
+	leader := a.leader
+	together := leader.Alive() && leader.PID != syscall.Getpgrp() &&
+		syscall.Kill(-leader.PID, syscall.SIGTERM) == nil
 	for _, p := range alive {
-		if a.asked[p.pid] == p.start {
-			continue
-		}
 		a.asked[p.pid] = p.start
-		if !together || p.pgid != leader.PID {
+		// It may have left the group just before that was asked.
+		if now, _ := look(p.pid); !together || now.pgid != leader.PID {
 			_ = send(p, syscall.SIGTERM) // who refuses is told so by kill
 		}
 		if p.stopped {
@@ -177,7 +183,17 @@ func (t *tree) deserted() bool {
 func members(procs []proc) []Member {
 	var ms []Member
 	for _, p := range procs {
-		ms = append(ms, Member{PID: p.pid, Command: commandLine(p)})
+		ms = append(ms, Member{PID: p.pid, Command: oneLine(commandLine(p))})
 	}
 	return ms
+}
+
+// oneLine shortens a command to what names it: some are whole scripts.
+func oneLine(command string) string {
+	const limit = 200
+	runes := []rune(strings.Join(strings.Fields(command), " "))
+	if len(runes) > limit {
+		runes = append(runes[:limit], '…')
+	}
+	return string(runes)
 }

@@ -77,13 +77,14 @@ func needs(t *testing.T, program, script string) {
 	}
 }
 
-// A script that removes its lock file when it is asked to end has the time to.
+// A script that removes its lock file when it is asked to end has the time to, and
+// the programs that it uses for that are left alone.
 func TestExitTrapRunsWithinTheGrace(t *testing.T) {
 	t.Parallel()
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			c := run(t, w, "trap 'sleep 0.2; echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.05; done # FOREVER")
+			c := run(t, w, "trap 'sleep 0.2 && echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.05; done # FOREVER")
 			if left, err := c.End(t.Context(), 10*time.Second); err != nil {
 				t.Fatalf("End = %v, %v", left, err)
 			}
@@ -193,5 +194,18 @@ func TestEndFromSeveralSidesAtOnce(t *testing.T) {
 				t.Errorf("still alive: %q", found)
 			}
 		})
+	}
+}
+
+func TestCommandsAreNamedInOneLine(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"sleep 5":                          "sleep 5",
+		"bash -c set -e\n\tmake\r\n":       "bash -c set -e make",
+		"echo " + strings.Repeat("ä", 300): "echo " + strings.Repeat("ä", 195) + "…",
+	} {
+		if got := oneLine(command); got != want {
+			t.Errorf("oneLine(%q) = %q", command, got)
+		}
 	}
 }

@@ -38,13 +38,16 @@ func newGroup() *group {
 }
 
 // openGroup returns a group that another run of this program made. The path comes
-// from a file, so it has to look like one of ours.
+// from a file, so it has to look like one of ours; and we must not be in it.
 func openGroup(dir string) *group {
 	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), groupPrefix) {
 		return nil
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
+		return nil
+	}
+	if own := ownGroup(); own == "" || strings.HasPrefix(own+"/", filepath.Clean(dir)+"/") {
 		return nil
 	}
 	return &group{dir: dir}

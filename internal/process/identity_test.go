@@ -2,12 +2,14 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +19,10 @@ const helperVariable = "HEDDLE_PROCESS_HELPER"
 
 // helper starts the script that it is given and says who it is.
 func helper() {
+	if os.Getenv(helperVariable) == "end" {
+		endAround()
+		return
+	}
 	err := func() error {
 		p, err := Start(Spec{
 			Path: "/bin/sh", Args: []string{"sh", "-c", os.Getenv(helperVariable)},
@@ -82,13 +88,14 @@ func TestEndIdentityAfterACrash(t *testing.T) {
 			t.Parallel()
 			needs(t, "setsid", c.script)
 			id := crash(t, c.script, c.mark)
+			t.Cleanup(func() { openGroup(id.Group).kill() })
 			if !c.group {
 				id.Group = ""
 			} else if id.Group == "" {
 				t.Skip("no control groups here")
 			}
 			eventually(t, "in its final shape", func() bool { return id.Alive() == c.leader })
-			tree := tree{leader: id, mark: c.mark, group: openGroup(id.Group)}
+			tree := &tree{leader: id, mark: c.mark, group: openGroup(id.Group)}
 			eventually(t, "found", func() bool { return len(tree.alive()) > 0 })
 			if left, err := EndIdentity(t.Context(), id, c.mark, 2*time.Second); err != nil {
 				t.Fatalf("EndIdentity = %v, %v", left, err)
@@ -97,6 +104,37 @@ func TestEndIdentityAfterACrash(t *testing.T) {
 				t.Error("something is alive after EndIdentity")
 			}
 		})
+	}
+}
+
+// endAround ends the tree in which it runs, as far as that is possible.
+func endAround() {
+	leader, _ := look(os.Getppid())
+	id := Identity{PID: leader.pid, StartTime: leader.start, BootID: bootID(), Group: os.Getenv("GROUP")}
+	if left, err := EndIdentity(context.Background(), id, os.Getenv("MARK"), time.Second); err != nil {
+		fmt.Println(left, err)
+	}
+	fmt.Println("survived")
+}
+
+// A session that was started by a command of the session that crashed does not
+// end itself.
+func TestEndIdentitySparesItself(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range ways() {
+		c := run(t, w, "sleep FOREVER & echo ready; MARK=${"+MarkVariable+"##*/} "+helperVariable+"=end "+
+			"GROUP=CONTROL "+self+"; echo $?")
+		rest, err := io.ReadAll(c.lines)
+		if err != nil || !strings.HasSuffix(string(rest), "survived\n0\n") {
+			t.Errorf("%s: output = %q, %v", w.name, rest, err)
+		}
+		if found := c.alive(t); len(found) > 0 {
+			t.Errorf("%s: not ended: %q", w.name, found)
+		}
 	}
 }
 
@@ -132,9 +170,10 @@ func TestEndIdentitySparesStrangers(t *testing.T) {
 func TestPickKnowsItsOwn(t *testing.T) {
 	t.Parallel()
 	self := os.Getpid()
-	ours := tree{leader: Identity{PID: 100, StartTime: 10}, mark: "m", ours: true}
-	crashed := ours
-	crashed.ours = false
+	lead := Identity{PID: 100, StartTime: 10}
+	ours := &tree{leader: lead, mark: "m", ours: true}
+	crashed := &tree{leader: lead, mark: "m"}
+	looked := &tree{leader: lead, ours: true, seen: map[int]uint64{103: 13, 101: 1}}
 	leader := proc{pid: 100, ppid: self, pgid: 100, sid: 100, start: 10}
 	reused := proc{pid: 100, ppid: self, pgid: 100, sid: 100, start: 20}
 	inSession := proc{pid: 101, ppid: self, pgid: 101, sid: 100, start: 11}
@@ -143,7 +182,7 @@ func TestPickKnowsItsOwn(t *testing.T) {
 	belowSelf := proc{pid: self, ppid: 101, pgid: self, sid: self, start: 14}
 	for _, c := range []struct {
 		name  string
-		tree  tree
+		tree  *tree
 		marks map[int]string
 		all   []proc
 		want  []int
@@ -157,6 +196,7 @@ func TestPickKnowsItsOwn(t *testing.T) {
 		{"number reused, that one gone too", ours, map[int]string{101: "other"}, []proc{inSession, below}, nil},
 		{"number of another run", crashed, nil, []proc{inSession, below}, nil},
 		{"mark of another run", crashed, map[int]string{101: "m"}, []proc{inSession, below}, []int{101, 102}},
+		{"member at the last look", looked, nil, []proc{reused, inSession, far}, []int{103}},
 		{"never ourselves", ours, map[int]string{self: "m"}, []proc{leader, inSession, belowSelf, far}, []int{100}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

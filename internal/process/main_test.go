@@ -61,7 +61,7 @@ type running struct {
 }
 
 // run starts a shell script. FOREVER in it becomes a number of seconds, long and unique,
-// for sleep. The output of the script has to begin with the line "ready".
+// for sleep, and CONTROL the path of its control group. The output of the script has to begin with the line "ready".
 func run(t testing.TB, w way, script string) running {
 	t.Helper()
 	n, err := rand.Int(rand.Reader, big.NewInt(1e15))
@@ -74,10 +74,12 @@ func run(t testing.TB, w way, script string) running {
 		t.Fatal(err)
 	}
 	mark := rand.Text()
+	g := w.group()
+	script = strings.NewReplacer("FOREVER", token, "CONTROL", g.path()).Replace(script)
 	p, err := start(Spec{
-		Path: "/bin/bash", Args: []string{"bash", "-c", strings.ReplaceAll(script, "FOREVER", token)},
+		Path: "/bin/bash", Args: []string{"bash", "-c", script},
 		Stdout: out, Stderr: out, Mark: mark, Dir: t.TempDir(),
-	}, w.group())
+	}, g)
 	out.Close()
 	if err != nil {
 		t.Fatal(err)

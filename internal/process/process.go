@@ -97,13 +97,12 @@ func start(s Spec, g *group) (*Process, error) {
 	}
 	// The child cannot vanish before this, because nobody has collected it.
 	leader, _ := look(child.pid)
-	p := &Process{done: make(chan struct{})}
-	p.tree = tree{
+	p := &Process{done: make(chan struct{}), tree: tree{
 		leader: Identity{PID: child.pid, StartTime: leader.start, BootID: bootID(), Group: group.path()},
 		mark:   s.Mark,
 		group:  group,
 		ours:   true,
-	}
+	}}
 	go func() {
 		defer close(p.done)
 		p.exit, p.err = child.wait()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A proc is one process as a look at the system found it.
@@ -21,12 +22,17 @@ type tree struct {
 	mark   string
 	group  *group // nil: the system has none for us
 	ours   bool   // a child of this program, so that orphans come to us
+
+	mu   sync.Mutex
+	seen map[int]uint64 // start times of those who were members at the last look, by id
 }
 
 // alive returns the members that run, ordered by process id. It is one look: a
 // process that is being born while we look may be missed, so that only two empty
 // looks in a row mean that nobody is left.
 func (t *tree) alive() []proc {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	found := map[int]proc{}
 	for _, pid := range t.group.pids() {
 		if p, ok := look(pid); ok {
@@ -37,13 +43,23 @@ func (t *tree) alive() []proc {
 	for _, p := range t.pick(candidates(t), markOf) {
 		found[p.pid] = p
 	}
+	// Once a member, always a member, whatever it has left since.
+	for pid, start := range t.seen {
+		if p, ok := look(pid); ok && p.start == start {
+			found[pid] = p
+		}
+	}
 	maps.DeleteFunc(found, func(_ int, p proc) bool { return p.zombie })
+	t.seen = make(map[int]uint64, len(found))
+	for _, p := range found {
+		t.seen[p.pid] = p.start
+	}
 	return slices.SortedFunc(maps.Values(found), func(a, b proc) int { return a.pid - b.pid })
 }
 
 // pick returns the members among all: the leader, its session and group, whoever
-// carries the mark, and the descendants of each. mark returns what a process
-// carries in [MarkVariable], and whether that could be read.
+// was a member before or carries the mark, and the descendants of each. mark
+// returns what a process carries in [MarkVariable], and whether that could be read.
 func (t *tree) pick(all []proc, mark func(pid int) (string, bool)) []proc {
 	index := make(map[int]proc, len(all))
 	for _, p := range all {
@@ -57,7 +73,7 @@ func (t *tree) pick(all []proc, mark func(pid int) (string, bool)) []proc {
 			continue
 		}
 		switch {
-		case p.pid == t.leader.PID && number == held,
+		case t.seen[p.pid] == p.start && p.start != 0,
 			number == held && (p.sid == t.leader.PID || p.pgid == t.leader.PID):
 			members[p.pid] = true
 		case number == free && (p.sid == t.leader.PID || p.pgid == t.leader.PID):
