@@ -47,8 +47,10 @@ func (p *Process) End(ctx context.Context, grace time.Duration) ([]Member, error
 }
 
 const (
-	insistence = 1900 * time.Millisecond // how long we go on killing
-	firstPause = 2 * time.Millisecond    // between two looks; doubles
+	// How long we go on killing. The rest of the two seconds is for the looks, which
+	// take long on a busy machine.
+	insistence = 1500 * time.Millisecond
+	firstPause = 2 * time.Millisecond // between two looks; doubles
 	lastPause  = 32 * time.Millisecond
 	// Between the two empty looks, without a control group: longer than an exec, in
 	// the middle of which a process shows no mark.
