@@ -80,6 +80,10 @@ func arguments(q Query, pattern string, globs []string) []string {
 			args = append(args, "--before-context="+strconv.Itoa(q.Before), "--after-context="+strconv.Itoa(q.After))
 		}
 	}
+	if q.Mode == Lines && !q.OnlyMatch {
+		// One match to a line, however often it matches: each is reported.
+		pattern = "(?:" + pattern + ").*"
+	}
 	return append(args, "--regexp="+pattern, "--", ".")
 }
 

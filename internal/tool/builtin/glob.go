@@ -85,6 +85,9 @@ func decodeGlob(c tool.Call) (globInput, error) {
 
 // unsearchable says why a search did not happen.
 func unsearchable(c tool.Call, path string, err error) error {
+	if _, there := os.Stat(path); there == nil && errors.Is(err, errNotDir) {
+		return refuse("%s is a file, not a folder. Use Read to see it.", show(path))
+	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, errNotDir) {
 		return inaccessible(c.Scope, path, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 const (
 	nestingLimit = 20_000    // brackets open at once
-	inflateLimit = 512 << 20 // bytes of all compressed parts together
+	inflateLimit = 256 << 20 // bytes of all compressed parts together
 )
 
 // checkNesting refuses a PDF file whose brackets are nested so deeply that a
