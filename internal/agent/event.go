@@ -9,7 +9,8 @@ import (
 )
 
 // Event is what happens in a run: [Added], [Streamed], [Requested], [ToolBegan], [ToolEnded],
-// [Compacting], [Compacted] or [Ended].
+// [Compacting], [Compacted], [Dropped],
+// [Notice] or [Ended].
 //
 // The consumer handles an event before the loop goes on. So a message that was
 // written to disk on [Added] is durable before anything follows from it.
@@ -70,9 +71,11 @@ type Compacting struct{ Trigger Trigger }
 type Compacted struct {
 	Trigger Trigger
 	Before  int // tokens of the prompt before
-	Usage   message.Usage
-	Cost    float64
-	Err     error // the summary failed, and the history is as it was
+	// Messages is how many messages the new history begins with.
+	Messages int
+	Usage    message.Usage
+	Cost     float64
+	Err      error // the summary failed, and the history is as it was
 }
 
 // Trigger is why a conversation was compacted.
@@ -83,10 +86,17 @@ const (
 	Automatic Trigger = "auto"
 )
 
+// Dropped says that only the first Keep messages stand in the history any more.
+type Dropped struct{ Keep int }
+
+// Notice is something that a person should know and the model need not.
+type Notice struct{ Text string }
+
 // Ended is the last event of a run that was not broken by an error of the program itself.
 type Ended struct {
 	Reason  Reason
-	Text    string // the final text
+	Text    string // the newest text of the model
+	Final   bool   // Text is of the last answer, not of one before it
 	Turns   int    // requests answered in this run
 	Usage   message.Usage
 	Cost    float64       // US dollars, of this run
@@ -124,4 +134,6 @@ func (ToolBegan) event()  {}
 func (ToolEnded) event()  {}
 func (Compacting) event() {}
 func (Compacted) event()  {}
+func (Dropped) event()    {}
+func (Notice) event()     {}
 func (Ended) event()      {}

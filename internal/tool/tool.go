@@ -47,9 +47,11 @@ type Result struct {
 	// Data is the structured result for programs that watch, or nil. It
 	// marshals to a JSON object.
 	Data any
-	// Denied reports that permission was refused, and Interrupt that the person
-	// who refused wants the turn to end.
+	// Denied reports that permission was refused; TooDenied that it was refused so
+	// often that the run should end; Interrupt that the person who refused wants
+	// the turn to end.
 	Denied    bool
+	TooDenied bool
 	Interrupt bool
 }
 

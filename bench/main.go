@@ -1,0 +1,148 @@
+// Command bench measures heddle as a user meets it, as whole processes against a
+// loopback server that answers at once, and prints a table.
+//
+//	go run ./bench
+//
+// Machines are noisy: every figure is a median, and what counts is the ratio to a
+// control that was measured in the same run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	runs := flag.Int("n", 15, "runs of each short measurement")
+	turns := flag.Int("turns", 505, "turns of the long conversation")
+	flag.Parse()
+	if err := run(*runs, *turns); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// row is a line of the table. A figure holds if it is at most the limit.
+type row struct {
+	what    string
+	figure  string
+	control string
+	ratio   float64
+	limit   float64
+}
+
+func run(runs, turns int) error {
+	dir, err := os.MkdirTemp("", "heddle-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{dir: dir, runs: runs}
+	if err := b.build(); err != nil {
+		return err
+	}
+	var rows []row
+	for _, measure := range []func() ([]row, error){
+		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory,
+	} {
+		r, err := measure()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r...)
+	}
+	printTable(rows)
+	fmt.Println("\nRequest building and stream decoding: go test -run xxx -bench . ./internal/agent ./internal/model/...")
+	return nil
+}
+
+func printTable(rows []row) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WHAT\tHEDDLE\tCONTROL\tRATIO\tLIMIT\t")
+	for _, r := range rows {
+		mark := "ok"
+		if r.ratio > r.limit {
+			mark = "OVER"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%.2f\t%s\n", r.what, r.figure, r.control, r.ratio, r.limit, mark)
+	}
+	w.Flush()
+}
+
+// bench holds what is measured: the program, and a program that does nothing.
+type bench struct {
+	dir, heddle, hello string
+	runs               int
+}
+
+const helloSource = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"
+
+func (b *bench) build() error {
+	b.heddle, b.hello = filepath.Join(b.dir, "heddle"), filepath.Join(b.dir, "hello")
+	source := filepath.Join(b.dir, "hello.go")
+	if err := os.WriteFile(source, []byte(helloSource), 0o600); err != nil {
+		return err
+	}
+	for out, pkg := range map[string]string{b.heddle: "./cmd/heddle", b.hello: source} {
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
+		}
+	}
+	return nil
+}
+
+func (b *bench) size() ([]row, error) {
+	info, err := os.Stat(b.heddle)
+	if err != nil {
+		return nil, err
+	}
+	mib := float64(info.Size()) / (1 << 20)
+	return []row{{"binary, stripped", fmt.Sprintf("%.1f MiB", mib), "20 MiB", mib / 20, 1}}, nil
+}
+
+// start compares heddle --version with a program that prints a line.
+func (b *bench) start() ([]row, error) {
+	var ours, bare []time.Duration
+	for range b.runs {
+		d, err := timed(exec.Command(b.heddle, "--version"))
+		if err != nil {
+			return nil, err
+		}
+		e, err := timed(exec.Command(b.hello))
+		if err != nil {
+			return nil, err
+		}
+		ours, bare = append(ours, d), append(bare, e)
+	}
+	return []row{compare("heddle --version | hello world", ours, bare, 2)}, nil
+}
+
+func timed(cmd *exec.Cmd) (time.Duration, error) {
+	begin := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+	}
+	return time.Since(begin), nil
+}
+
+func median(ds []time.Duration) time.Duration {
+	s := slices.Clone(ds)
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+func compare(what string, ours, control []time.Duration, limit float64) row {
+	a, c := median(ours), median(control)
+	return row{what, ms(a), ms(c), float64(a) / float64(c), limit}
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }

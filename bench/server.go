@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// server answers like the Anthropic API, at once: with a call of Bash{true} for so
+// many turns, and then with a text.
+type server struct {
+	url  string
+	http *httptest.Server
+
+	mu    sync.Mutex
+	turns int
+	seen  []exchange
+}
+
+// exchange is when a request had arrived, and when its answer was written.
+type exchange struct{ arrived, answered time.Time }
+
+func serve(turns int) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{turns: turns}
+	s.http = &httptest.Server{Listener: l, Config: &http.Server{Handler: s}}
+	s.http.Start()
+	s.url = s.http.URL
+	return s, nil
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	first := make([]byte, 1)
+	io.ReadFull(r.Body, first)
+	arrived := time.Now()
+	io.Copy(io.Discard, r.Body)
+	s.mu.Lock()
+	n := len(s.seen)
+	s.seen = append(s.seen, exchange{arrived: arrived})
+	s.mu.Unlock()
+
+	block, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
+	if n < s.turns {
+		block = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}`, n)
+		delta, stop = `{"type":"input_json_delta","partial_json":"{\"command\":\"true\"}"}`, "tool_use"
+	}
+	w.Header().Set("content-type", "text/event-stream")
+	fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m%d\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n", n)
+	fmt.Fprintf(w, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":%s}\n\n", block)
+	fmt.Fprintf(w, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":%s}\n\n", delta)
+	fmt.Fprint(w, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n")
+	fmt.Fprintf(w, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q},\"usage\":{\"output_tokens\":5}}\n\n", stop)
+	fmt.Fprint(w, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+	w.(http.Flusher).Flush()
+	s.mu.Lock()
+	s.seen[n].answered = time.Now()
+	s.mu.Unlock()
+}
+
+// stop ends the server and returns what it saw.
+func (s *server) stop() []exchange {
+	s.http.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// gaps returns the times between an answer and the next request.
+func (s *server) gaps() []time.Duration {
+	seen := s.stop()
+	var out []time.Duration
+	for i := 1; i < len(seen); i++ {
+		out = append(out, seen[i].arrived.Sub(seen[i-1].answered))
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"heddle/internal/config"
+	"heddle/internal/permission"
+)
+
+// newGate builds the permissions of a session. Each rule keeps where it came from,
+// since a path in it is relative to that.
+func newGate(p place, o *options, layers *config.Layers, set settings) (*permission.Gate, error) {
+	s := permission.Settings{
+		Directories: absolute(p.dir, set.Permissions.Directories),
+		Root:        os.Geteuid() == 0 && os.Getenv("HEDDLE_SANDBOX") == "",
+	}
+	mode, err := permission.ParseMode(set.Permissions.Mode)
+	if err != nil {
+		return nil, usagef("permission mode: %v", err)
+	}
+	s.Mode = mode
+	s.DisableBypass = set.Permissions.DisableBypass == "disable"
+	s.AllowBypass = o.allowSkip || o.skipPermissions || mode == permission.Bypass
+	for _, l := range []struct {
+		key   string
+		rules []string
+		into  *[]permission.Rule
+	}{
+		{"allow", set.Permissions.Allow, &s.Allow},
+		{"ask", set.Permissions.Ask, &s.Ask},
+		{"deny", set.Permissions.Deny, &s.Deny},
+	} {
+		for i, text := range l.rules {
+			origin, _ := layers.Origin("permissions", l.key, fmt.Sprint(i))
+			rule, err := permission.ParseRule(p.source(origin), text)
+			if err != nil {
+				return nil, usagef("%v: %v", origin, err)
+			}
+			*l.into = append(*l.into, rule)
+		}
+	}
+	return permission.NewGate(s, nil), nil
+}
+
+// source says what paths in a rule from origin are relative to.
+func (p place) source(origin config.Origin) permission.Source {
+	anchor := p.dir
+	switch origin.Layer {
+	case config.User:
+		anchor = p.home
+	case config.Managed:
+		anchor = filepath.Dir(origin.File)
+	}
+	return permission.Source{Name: origin.String(), Anchor: anchor}
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"heddle": main})
+}
+
+// TestScripts runs the scenarios in testdata/script against the real main. Each has a
+// project and a state directory of its own, and no key.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HEDDLE_HOME", filepath.Join(env.WorkDir, ".state"))
+			env.Setenv("HEDDLE_SANDBOX", "1")
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
+			for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"} {
+				env.Setenv(name, "")
+			}
+			return nil
+		},
+	})
+}

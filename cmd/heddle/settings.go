@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"heddle/internal/config"
+	"heddle/internal/model"
+	"heddle/internal/permission"
+)
+
+// settings is what the settings files may say.
+type settings struct {
+	Model       string                    `json:"model"`
+	Effort      string                    `json:"effortLevel"`
+	Permissions permissionSettings        `json:"permissions"`
+	Env         map[string]string         `json:"env"`
+	Providers   map[string]providerConfig `json:"providers"`
+	model.Settings
+	Web webSettings `json:"web"`
+}
+
+type permissionSettings struct {
+	Allow         []string `json:"allow"`
+	Ask           []string `json:"ask"`
+	Deny          []string `json:"deny"`
+	Mode          string   `json:"defaultMode"`
+	Directories   []string `json:"additionalDirectories"`
+	DisableBypass string   `json:"disableBypassPermissionsMode"`
+}
+
+// providerConfig is a server that models are asked at.
+type providerConfig struct {
+	Type    string   `json:"type"` // anthropic or openai: the wire protocol
+	BaseURL string   `json:"baseUrl"`
+	KeyEnv  string   `json:"apiKeyEnv"` // the variable that holds the key; the key itself never stands in a file
+	Version string   `json:"version"`   // of the Anthropic API
+	Betas   []string `json:"betas"`     // of the Anthropic API
+	Limit   int      `json:"maxConcurrent"`
+}
+
+type webSettings struct {
+	AllowPrivate bool `json:"allowPrivateAddresses"`
+}
+
+// place is where a conversation happens.
+type place struct {
+	dir  string // the working directory: absolute, symlinks resolved
+	home string // where state is kept
+}
+
+func findPlace() (place, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return place{}, fmt.Errorf("find the working directory: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return place{}, fmt.Errorf("find the working directory: %w", err)
+	}
+	home, err := config.Home()
+	if err != nil {
+		return place{}, err
+	}
+	return place{dir, home}, nil
+}
+
+// projectDir is where the transcripts of this directory's sessions lie.
+func (p place) projectDir() string {
+	return filepath.Join(p.home, "projects", config.ProjectKey(p.dir))
+}
+
+// layersOf reads the settings that the flags let in. The flags that are settings
+// themselves count as the command line's layer.
+func layersOf(p place, o *options) (*config.Layers, error) {
+	c := config.Options{Home: p.home, Dir: p.dir, Managed: config.ManagedDir()}
+	if o.settings != "" {
+		c.Settings = []string{o.settings}
+	}
+	if o.bare {
+		c.Sources = []config.Layer{}
+	} else if o.sourcesSet {
+		c.Sources = []config.Layer{}
+		for _, s := range o.sources {
+			c.Sources = append(c.Sources, config.Layer(s))
+		}
+	}
+	key := func(name string, value any, path ...string) {
+		c.Keys = append(c.Keys, config.Flag{Name: name, Path: path, Value: value})
+	}
+	if o.model != "" {
+		key("--model", o.model, "model")
+	}
+	if o.effort != "" {
+		key("--effort", o.effort, "effortLevel")
+	}
+	if mode := o.startMode(); mode != "" {
+		key("--permission-mode", mode, "permissions", "defaultMode")
+	}
+	if len(o.addDirs) > 0 {
+		key("--add-dir", []string(o.addDirs), "permissions", "additionalDirectories")
+	}
+	if len(o.allowed) > 0 {
+		key("--allowedTools", []string(o.allowed), "permissions", "allow")
+	}
+	if len(o.disallowed) > 0 {
+		key("--disallowedTools", []string(o.disallowed), "permissions", "deny")
+	}
+	layers, err := config.Find(c)
+	if err != nil {
+		return nil, usageError{joined(err)}
+	}
+	return layers, nil
+}
+
+func (o *options) startMode() string {
+	if o.skipPermissions {
+		return string(permission.Bypass)
+	}
+	return o.mode
+}
+
+// readSettings decodes all settings. What no part of heddle knows is told and
+// otherwise ignored: the files are shared with other versions.
+func readSettings(layers *config.Layers, stderr io.Writer) (settings, error) {
+	s, err := config.Section[settings](layers, "")
+	if err != nil {
+		return s, usageError{joined(err)}
+	}
+	for _, p := range config.Unknown[settings](layers, "") {
+		fmt.Fprintf(stderr, "heddle: %v\n", p)
+	}
+	return s, nil
+}
+
+// joined words several errors as one text of a line each.
+func joined(err error) string {
+	var many interface{ Unwrap() []error }
+	if !errors.As(err, &many) {
+		return err.Error()
+	}
+	var lines []string
+	for _, e := range many.Unwrap() {
+		lines = append(lines, e.Error())
+	}
+	return strings.Join(lines, "\nheddle: ")
+}

@@ -1,0 +1,142 @@
+// Package headless drives a session for programs: it reads a prompt or a stream
+// of messages, prints a text, one JSON object or a stream of them, and speaks the
+// control protocol, by which an agent SDK steers the session.
+package headless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/session"
+)
+
+// Format is what is printed.
+type Format string
+
+const (
+	Text   Format = "text"        // the final text
+	JSON   Format = "json"        // one result object
+	Stream Format = "stream-json" // one JSON object a line, as things happen
+)
+
+// Options say how a session is driven.
+type Options struct {
+	Format  Format
+	Partial bool // pass on answers while they are written
+	Replay  bool // repeat user messages
+	Out     io.Writer
+	Err     io.Writer // for people
+}
+
+// ErrFailed says that the last run ended with an error result, which has been
+// printed.
+var ErrFailed = errors.New("the run ended with an error")
+
+// Run gives s one prompt and prints what comes of it.
+func Run(ctx context.Context, s *session.Session, prompt string, o Options) error {
+	d := newDriver(s, o)
+	d.init()
+	in := agent.Input{Content: []message.Block{message.Text{Text: prompt}}, Origin: agent.Human}
+	if err := d.turn(ctx, in); err != nil {
+		return err
+	}
+	return d.verdict()
+}
+
+// driver turns the events of a session into output. Its writer may be used by
+// several goroutines; everything else belongs to the one that runs turns.
+type driver struct {
+	Options
+	s       *session.Session
+	w       *writer
+	partial *partial // nil unless asked for
+	failed  bool     // the last result was an error
+}
+
+func newDriver(s *session.Session, o Options) *driver {
+	d := &driver{Options: o, s: s, w: newWriter(o.Out, s.ID())}
+	if o.Partial {
+		d.partial = &partial{w: d.w}
+	}
+	return d
+}
+
+func (d *driver) verdict() error {
+	if d.failed {
+		return ErrFailed
+	}
+	return d.w.err()
+}
+
+// turn runs one input to its end.
+func (d *driver) turn(ctx context.Context, in agent.Input) error {
+	var ended agent.Ended
+	begin := newClock()
+	for ev, err := range d.s.Turn(ctx, in) {
+		if err != nil {
+			return err
+		}
+		if e, ok := ev.(agent.Ended); ok {
+			ended = e
+			continue
+		}
+		switch d.Format {
+		case Stream:
+			d.stream(ev)
+		default:
+			d.remark(ev)
+		}
+		if d.w.err() != nil {
+			return d.w.err() // the reader is gone; leaving the range ends the turn
+		}
+	}
+	r := d.result(ended, begin)
+	d.failed = r.IsError
+	return d.print(r)
+}
+
+// print writes a result in the format that was asked for.
+func (d *driver) print(r result) error {
+	if d.Format != Text {
+		return d.w.write(r)
+	}
+	if r.Result != "" {
+		text := strings.TrimRight(r.Result, "\n")
+		if _, err := fmt.Fprintln(d.Out, text); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.Errors {
+		fmt.Fprintf(d.Err, "heddle: %s\n", e)
+	}
+	for _, denied := range r.Denials {
+		fmt.Fprintf(d.Err, "heddle: not permitted: %s %s\n", denied.Tool, brief(string(denied.Input), 200))
+	}
+	return nil
+}
+
+// remark tells a person, on standard error, what they should know before the end.
+func (d *driver) remark(ev agent.Event) {
+	switch ev := ev.(type) {
+	case agent.Notice:
+		fmt.Fprintf(d.Err, "heddle: %s\n", ev.Text)
+	case agent.Streamed:
+		if r, ok := retrying(ev); ok {
+			fmt.Fprintf(d.Err, "heddle: %v; trying again (%d of %d) in %v\n", r.Err, r.Attempt, r.Max, roundDelay(r.Delay))
+		}
+	}
+}
+
+// brief shortens s to n bytes, for a line.
+func brief(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

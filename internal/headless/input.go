@@ -1,0 +1,194 @@
+package headless
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/session"
+)
+
+// inputMessage is one line of standard input.
+type inputMessage struct {
+	Type    string          `json:"type"`
+	UUID    string          `json:"uuid"`
+	Message json.RawMessage `json:"message"`
+	// Query false adds the message to the conversation without a turn.
+	Query     *bool `json:"shouldQuery"`
+	Synthetic bool  `json:"isSynthetic"`
+
+	RequestID string          `json:"request_id"`
+	Request   json.RawMessage `json:"request"`
+	Response  json.RawMessage `json:"response"`
+}
+
+// RunStream drives s by the messages on in until it ends: each user message is a
+// turn of its own, and those that come while one runs wait in order. asks
+// connects the session's questions to the host, if the host wants them.
+func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool, o Options) error {
+	d := newDriver(s, o)
+	c := &conversation{driver: d, host: newHost(d.w), arrived: make(chan struct{}, 1)}
+	if asks {
+		s.SetAsker(&asker{host: c.host})
+	}
+	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
+	d.init()
+	for {
+		next, open := c.next(ctx)
+		if !open {
+			return d.verdict()
+		}
+		if err := c.run(ctx, next); err != nil {
+			return err
+		}
+	}
+}
+
+// run runs one queued input.
+func (c *conversation) run(ctx context.Context, next queued) error {
+	switch {
+	case next.bad != nil:
+		c.notice("warning", next.bad.Error())
+		return nil
+	case next.silent:
+		return c.s.Note(next.input)
+	}
+	return c.turn(ctx, next.input)
+}
+
+// conversation is a driver with a queue that a reader fills.
+type conversation struct {
+	*driver
+	host    *host
+	arrived chan struct{} // something changed, look again
+
+	mu     sync.Mutex
+	queue  []queued
+	closed bool
+}
+
+// queued is an input that waits for its turn.
+type queued struct {
+	input  agent.Input
+	silent bool  // no turn
+	bad    error // a line that could not be used, told in its place
+}
+
+// next waits for the next input; open is false when there will be none.
+func (c *conversation) next(ctx context.Context) (q queued, open bool) {
+	for {
+		c.mu.Lock()
+		if len(c.queue) > 0 {
+			q, c.queue = c.queue[0], c.queue[1:]
+			c.mu.Unlock()
+			return q, true
+		}
+		closed := c.closed
+		c.mu.Unlock()
+		if closed || ctx.Err() != nil || c.w.err() != nil {
+			return queued{}, false
+		}
+		select {
+		case <-c.arrived:
+		case <-ctx.Done():
+			return queued{}, false
+		}
+	}
+}
+
+func (c *conversation) push(q queued) {
+	c.mu.Lock()
+	c.queue = append(c.queue, q)
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *conversation) wake() {
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// maxLine is how long a line of input may be: a message with images.
+const maxLine = 64 << 20
+
+// read takes in standard input, line by line, to its end.
+func (c *conversation) read(in io.Reader) {
+	defer func() {
+		c.host.leave()
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		c.wake()
+	}()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	for lines.Scan() {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+			c.line(line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		c.push(queued{bad: fmt.Errorf("standard input: %w", err)})
+	}
+}
+
+// line handles one line of input.
+func (c *conversation) line(line []byte) {
+	var m inputMessage
+	if err := json.Unmarshal(line, &m); err != nil {
+		c.push(queued{bad: fmt.Errorf("a line of standard input is no JSON object and was ignored: %v: %s", err, brief(string(line), 80))})
+		return
+	}
+	switch m.Type {
+	case "user":
+		c.push(userInput(m))
+	case "control_request":
+		c.control(m.RequestID, bytes.Clone(m.Request))
+	case "control_response":
+		var a controlAnswer
+		if err := json.Unmarshal(m.Response, &a); err == nil {
+			c.host.answered(a)
+		}
+	case "control_cancel_request", "keep_alive":
+		// Every request is answered at once, so there is nothing to cancel.
+	default:
+		c.push(queued{bad: fmt.Errorf("a message of type %q on standard input was ignored", m.Type)})
+	}
+}
+
+func userInput(m inputMessage) queued {
+	var msg message.Message
+	if err := json.Unmarshal(m.Message, &msg); err != nil {
+		return queued{bad: fmt.Errorf("a user message on standard input was ignored: %v", err)}
+	}
+	if msg.Role != message.User {
+		return queued{bad: errors.New("a message on standard input was ignored: its role is not user")}
+	}
+	content := msg.Content[:0:0]
+	for _, b := range msg.Content {
+		if t, ok := b.(message.Text); ok && t.Text == "" {
+			continue // no API takes an empty text
+		}
+		content = append(content, b)
+	}
+	if len(content) == 0 {
+		return queued{bad: errors.New("an empty user message on standard input was ignored")}
+	}
+	origin := agent.Human
+	if m.Synthetic {
+		origin = agent.System
+	}
+	return queued{
+		input:  agent.Input{Content: content, Origin: origin, ID: m.UUID},
+		silent: m.Query != nil && !*m.Query,
+	}
+}

@@ -1,0 +1,134 @@
+package headless
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// control handles a request of the host. All are answered at once: none waits
+// for a turn.
+func (c *conversation) control(id string, body json.RawMessage) {
+	var req struct {
+		Subtype string `json:"subtype"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		c.w.answer(id, nil, fmt.Errorf("a control request without a subtype: %v", err))
+		return
+	}
+	handle, ok := map[string]func(json.RawMessage) (any, error){
+		"initialize":          c.initialize,
+		"interrupt":           c.interrupt,
+		"set_permission_mode": c.setMode,
+		"set_model":           c.setModel,
+		"get_context_usage":   c.contextUsage,
+		"mcp_status":          func(json.RawMessage) (any, error) { return fields{"mcpServers": []any{}}, nil },
+	}[req.Subtype]
+	if !ok {
+		c.w.answer(id, nil, fmt.Errorf("control request %q is not supported", req.Subtype))
+		return
+	}
+	response, err := handle(body)
+	c.w.answer(id, response, err)
+}
+
+func (c *conversation) initialize(body json.RawMessage) (any, error) {
+	var req struct {
+		Hooks  map[string]json.RawMessage `json:"hooks"`
+		Agents map[string]json.RawMessage `json:"agents"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, err
+	}
+	// A host relies on its hooks to stop what must not happen: better no session
+	// than one that ignores them.
+	if len(req.Hooks) > 0 {
+		return nil, errors.New("hooks are not supported yet; decide in can_use_tool instead (--permission-prompt-tool stdio)")
+	}
+	if len(req.Agents) > 0 {
+		return nil, errors.New("agents are not supported yet")
+	}
+	models := []fields{}
+	for _, m := range c.s.Models() {
+		models = append(models, fields{"value": m.Provider + "/" + m.ID, "displayName": m.ID, "description": fmt.Sprintf("%d tokens", m.Window)})
+	}
+	return fields{
+		"commands":      []fields{{"name": "compact", "description": "Replace the conversation by a summary", "argumentHint": "[what to keep]"}},
+		"agents":        []fields{},
+		"output_style":  "default",
+		"models":        models,
+		"account":       fields{},
+		"pid":           c.s.About().PID,
+		"hooks_applied": false,
+
+		"available_output_styles": []string{"default"},
+	}, nil
+}
+
+// interrupt ends the running turn; what waits goes on, unless it is cancelled too.
+func (c *conversation) interrupt(body json.RawMessage) (any, error) {
+	var req struct {
+		CancelQueued bool `json:"cancel_queued"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, err
+	}
+	still, cancelled := []string{}, []string{}
+	c.mu.Lock()
+	for _, q := range c.queue {
+		if req.CancelQueued {
+			cancelled = append(cancelled, q.input.ID)
+		} else {
+			still = append(still, q.input.ID)
+		}
+	}
+	if req.CancelQueued {
+		c.queue = nil
+	}
+	c.mu.Unlock()
+	c.s.Interrupt()
+	return fields{"still_queued": still, "cancelled": cancelled}, nil
+}
+
+func (c *conversation) setMode(body json.RawMessage) (any, error) {
+	var req struct {
+		Mode string `json:"mode"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, err
+	}
+	if err := c.s.SetMode(req.Mode); err != nil {
+		return nil, err
+	}
+	c.w.write(statusMessage{envelope: c.w.head("system", "status"), Mode: req.Mode})
+	return fields{"mode": req.Mode}, nil
+}
+
+func (c *conversation) setModel(body json.RawMessage) (any, error) {
+	var req struct {
+		Model *string `json:"model"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, err
+	}
+	name := ""
+	if req.Model != nil && *req.Model != "default" {
+		name = *req.Model
+	}
+	return nil, c.s.SetModel(name)
+}
+
+func (c *conversation) contextUsage(json.RawMessage) (any, error) {
+	u := c.s.ContextUsage()
+	return fields{
+		"totalTokens": u.Tokens, "maxTokens": u.Window, "model": u.Model,
+		"percentage": percent(u.Tokens, u.Window), "messages": u.Messages,
+	}, nil
+}
+
+func percent(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"errors"
+	"strings"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/transcript"
+)
+
+// log writes what happens to the transcript. Without a writer it keeps nothing.
+type log struct{ w *transcript.Writer }
+
+// record writes an event, and returns what a person should know about that.
+func (l *log) record(ev agent.Event) (notices []string) {
+	var r transcript.Record
+	switch ev := ev.(type) {
+	case agent.Added:
+		r = transcript.Message{
+			Message: ev.Message, Origin: string(ev.Origin), InputID: ev.InputID, ResponseID: ev.ResponseID,
+			Model: ev.Model, Stop: ev.Stop, Usage: ev.Usage, Cost: ev.Cost,
+		}
+	case agent.ToolEnded:
+		r = transcript.Result{Result: message.ToolResult{
+			ToolUseID: ev.Use.ID, Content: ev.Result.Content, IsError: ev.Result.IsError,
+		}}
+	case agent.Compacted:
+		if ev.Err != nil {
+			return nil
+		}
+		r = transcript.Compaction{Trigger: string(ev.Trigger), Before: ev.Before, Messages: ev.Messages, Cost: ev.Cost}
+	case agent.Dropped:
+		r = transcript.Rewind{Keep: ev.Keep}
+	default:
+		return nil
+	}
+	if err := l.append(r); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+func (l *log) append(r transcript.Record) error {
+	if l.w == nil {
+		return nil
+	}
+	return l.w.Append(r)
+}
+
+// sync makes what was written survive a power failure. What a full disk kept
+// back has been told already, and the writer tries again.
+func (l *log) sync() {
+	if l.w != nil {
+		_ = l.w.Sync()
+	}
+}
+
+func (l *log) close() error {
+	if l.w == nil {
+		return nil
+	}
+	err := l.w.Sync()
+	return errors.Join(err, l.w.Close())
+}
+
+// recall puts the conversation of a transcript into the context, decides what a
+// crash left open, and returns the model that answered last.
+func (s *Session) recall(past []transcript.Record) (lastModel string) {
+	messages, repairs := transcript.History(past)
+	for _, r := range repairs {
+		if m, ok := r.(transcript.Message); ok && m.Origin == "" {
+			m.Origin = string(agent.System)
+			r = m
+		}
+		// A record that cannot be written now is written later; the repair holds anyway.
+		_ = s.log.append(r)
+	}
+	for _, m := range messages {
+		origin := agent.Origin(m.Origin)
+		if origin == "" {
+			origin = agent.FromTools
+		}
+		s.conv.History.Append(m.Message, origin)
+		if m.Message.Role == message.Assistant && m.Model != "" {
+			s.conv.LastModel = m.Model
+		}
+	}
+	for _, r := range past {
+		switch r := r.(type) {
+		case transcript.Message:
+			s.conv.Tally.Output += r.Usage.Output
+			s.conv.Tally.USD = max(s.conv.Tally.USD, r.Sum.Cost)
+		case transcript.Model:
+			lastModel = r.Model
+		case transcript.Header:
+			if lastModel == "" {
+				lastModel = r.Model
+			}
+		}
+	}
+	s.tally, s.messages = s.conv.Tally.Clone(), s.conv.History.Len()
+	return lastModel
+}
+
+// compactCommand reports whether a person asks for a compaction, and what they want
+// kept.
+func compactCommand(in agent.Input) (instructions string, ok bool) {
+	if in.Origin != agent.Human || len(in.Content) != 1 {
+		return "", false
+	}
+	t, isText := in.Content[0].(message.Text)
+	if !isText {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(strings.TrimSpace(t.Text), "/compact")
+	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\n' {
+		return "", false
+	}
+	return strings.TrimSpace(rest), true
+}

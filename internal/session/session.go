@@ -1,0 +1,302 @@
+// Package session is one sitting: a conversation with its tools, permissions,
+// tasks and transcript, wired. It is what a front end talks to.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"sync"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/model"
+	"heddle/internal/permission"
+	"heddle/internal/task"
+	"heddle/internal/tool"
+	"heddle/internal/transcript"
+)
+
+// Models finds the model that a name means.
+type Models interface {
+	Choose(name string) (agent.Choice, error)
+	List() []model.Info
+}
+
+// Parts are what a session is made of.
+type Parts struct {
+	ID        string
+	Dir       string // where tools work: absolute, symlinks resolved
+	Version   string // of the program
+	KeySource string // where the key comes from, for those who watch
+	Prompt    string // system prompt
+	Model     string // as the user named it; empty: the default
+	Effort    string
+	Limits    agent.Limits
+	Models    Models
+	Scope     *tool.Scope
+	Tools     *tool.Pool // wrapped
+	Gate      *permission.Gate
+	Tasks     *task.Runtime
+	// Brief is put in front of the first message, and of the first after a
+	// compaction. May be nil.
+	Brief func() string
+	// OnClose ends what else runs for the session, in this order, after its tasks.
+	OnClose []func(context.Context) error
+	// Log is the transcript, nil to keep none, and Past what it holds already.
+	Log  *transcript.Writer
+	Past []transcript.Record
+}
+
+// Session is one sitting. Its methods may be called from any goroutine; turns
+// run one after the other.
+type Session struct {
+	parts Parts
+	conv  *agent.Context // belongs to the running turn
+	log   *log
+
+	turns sync.Mutex // held by the running turn
+
+	mu        sync.Mutex
+	choice    agent.Choice
+	model     string // as it was named, for those who resume
+	interrupt context.CancelCauseFunc
+	tally     agent.Tally // a copy, as of the newest answer
+	messages  int
+}
+
+// ErrInterrupted is the cause with which a person ends a turn.
+var ErrInterrupted = errors.New("interrupted by the user")
+
+// New wires a session from its parts, and continues what the transcript holds.
+func New(p Parts) (*Session, error) {
+	s := &Session{parts: p, log: &log{w: p.Log}}
+	prompt := model.Prompt{System: []string{p.Prompt}}
+	for _, t := range p.Tools.Tools() {
+		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	s.conv = agent.NewContext(prompt, p.Scope)
+	past := s.recall(p.Past)
+	name := p.Model
+	if name == "" {
+		name = past
+	}
+	if err := s.setModel(name); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// NewID returns a new random id, for a session or a message.
+func NewID() string { return transcript.NewID() }
+
+// ID is the id of the session.
+func (s *Session) ID() string { return s.parts.ID }
+
+// About describes the session to those who watch it.
+type About struct {
+	Dir, Model, Mode, KeySource, Version string
+	Tools                                []string
+	PID                                  int
+}
+
+// About returns the description of the session as it is now.
+func (s *Session) About() About {
+	s.mu.Lock()
+	id := s.choice.Info.ID
+	s.mu.Unlock()
+	a := About{
+		Dir: s.parts.Dir, Model: id, Mode: string(s.parts.Gate.Mode()),
+		KeySource: s.parts.KeySource, Version: s.parts.Version, PID: os.Getpid(),
+	}
+	for _, t := range s.parts.Tools.Tools() {
+		a.Tools = append(a.Tools, t.Name)
+	}
+	return a
+}
+
+// Turn works on input until the model has nothing more to do, and yields what
+// happens. Every message is in the transcript before it is yielded. "/compact" as
+// the whole text of a person's input compacts the conversation instead.
+func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		s.turns.Lock()
+		defer s.turns.Unlock()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		s.setInterrupt(cancel)
+		defer s.setInterrupt(nil)
+		defer s.log.sync()
+		s.title(input)
+		for ev, err := range s.events(ctx, input) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			s.observe(ev)
+			for _, notice := range s.log.record(ev) {
+				if !yield(agent.Notice{Text: notice}, nil) {
+					return
+				}
+			}
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// title names the session after the first thing a person says in it. The message
+// itself begins with what every agent must know, which names nothing.
+func (s *Session) title(input agent.Input) {
+	if s.conv.History.Len() > 0 || input.Origin != agent.Human {
+		return
+	}
+	text := message.Message{Content: input.Content}.Text()
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	// A title that cannot be written now is kept back with the message, which tells it.
+	_ = s.log.append(transcript.Title{Title: line})
+}
+
+func (s *Session) events(ctx context.Context, input agent.Input) iter.Seq2[agent.Event, error] {
+	cfg := s.config()
+	if instructions, ok := compactCommand(input); ok {
+		return agent.Compact(ctx, cfg, instructions)
+	}
+	return agent.Run(ctx, cfg, input)
+}
+
+func (s *Session) config() agent.Config {
+	return agent.Config{
+		Context: s.conv, Tools: s.parts.Tools, Limits: s.parts.Limits, Brief: s.parts.Brief,
+		Agent: model.Agent{Type: "main"},
+		Choose: func() agent.Choice {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.choice
+		},
+	}
+}
+
+// observe keeps the copies that other goroutines may read.
+func (s *Session) observe(ev agent.Event) {
+	switch ev.(type) {
+	case agent.Added, agent.Compacted, agent.Dropped, agent.Ended:
+		s.mu.Lock()
+		s.tally = s.conv.Tally.Clone()
+		s.messages = s.conv.History.Len()
+		s.mu.Unlock()
+	}
+}
+
+// Note adds input to the conversation without a turn.
+func (s *Session) Note(input agent.Input) error {
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	for ev, err := range agent.Note(s.config(), input) {
+		if err != nil {
+			return err
+		}
+		s.observe(ev)
+		s.log.record(ev)
+	}
+	return nil
+}
+
+// Interrupt ends the running turn, if any. The conversation can go on.
+func (s *Session) Interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.interrupt != nil {
+		s.interrupt(ErrInterrupted)
+	}
+}
+
+func (s *Session) setInterrupt(cancel context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupt = cancel
+}
+
+// SetModel makes the session use another model from the next request on. An
+// empty name means the default.
+func (s *Session) SetModel(name string) error {
+	if err := s.setModel(name); err != nil {
+		return err
+	}
+	return s.log.append(transcript.Model{Model: name})
+}
+
+func (s *Session) setModel(name string) error {
+	c, err := s.parts.Models.Choose(name)
+	if err != nil {
+		return err
+	}
+	if s.parts.Effort != "" {
+		c.Effort = s.parts.Effort
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.choice, s.model = c, name
+	return nil
+}
+
+// SetMode changes the permission mode.
+func (s *Session) SetMode(mode string) error {
+	m, err := permission.ParseMode(mode)
+	if err != nil {
+		return err
+	}
+	if err := s.parts.Gate.SetMode(m); err != nil {
+		return err
+	}
+	return s.log.append(transcript.Mode{Mode: string(m)})
+}
+
+// SetAsker says who answers questions of permission.
+func (s *Session) SetAsker(a permission.Asker) { s.parts.Gate.SetAsker(a) }
+
+// Models lists the models that the session could use.
+func (s *Session) Models() []model.Info { return s.parts.Models.List() }
+
+// Tally says what the session has used so far.
+func (s *Session) Tally() agent.Tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tally.Clone()
+}
+
+// ContextUsage says how full the context window is.
+type ContextUsage struct {
+	Tokens, Window, Messages int
+	Model                    string
+}
+
+// ContextUsage returns the figures as of the newest answer.
+func (s *Session) ContextUsage() ContextUsage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ContextUsage{Tokens: s.tally.Prompt, Window: s.choice.Info.Window, Messages: s.messages, Model: s.choice.Info.ID}
+}
+
+// Close ends what still runs and releases the transcript. It says what it ended, and
+// what it could not end.
+func (s *Session) Close(ctx context.Context) error {
+	s.Interrupt()
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	var errs []error
+	if err := s.parts.Tasks.Close(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("end tasks: %w", err))
+	}
+	for _, end := range s.parts.OnClose {
+		errs = append(errs, end(ctx))
+	}
+	if err := s.log.close(); err != nil {
+		errs = append(errs, fmt.Errorf("close the transcript: %w", err))
+	}
+	return errors.Join(errs...)
+}

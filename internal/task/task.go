@@ -1,0 +1,143 @@
+// Package task gives every concurrent unit of work one identity, one state, one
+// output file and one end, which is told exactly once.
+//
+//	              ┌──────────────────────────────▶ failed | killed
+//	Start ──▶ pending ──▶ running ──▶ completed | failed | killed
+//	                         │
+//	  Attach: someone waits ─┴─ Background: nobody waits any more
+//
+// Foreground is a way of waiting, not a way of running: every task runs in a
+// goroutine of its own from the start, and moving it to the background means
+// that the waiter leaves.
+package task
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"time"
+)
+
+// ID is the letter of a kind and 8 characters of 0–9a–z from a cryptographic
+// source. Output paths are built from it, so it must not be guessable.
+type ID string
+
+// Kind is a type of task.
+type Kind string
+
+// The seven kinds. The constant is what other processes read.
+const (
+	LocalBash   Kind = "local_bash"
+	LocalAgent  Kind = "local_agent"
+	RemoteAgent Kind = "remote_agent"
+	Teammate    Kind = "in_process_teammate"
+	Workflow    Kind = "local_workflow"
+	MonitorMCP  Kind = "monitor_mcp"
+	Dream       Kind = "dream"
+)
+
+var letters = map[Kind]byte{
+	LocalBash: 'b', LocalAgent: 'a', RemoteAgent: 'r', Teammate: 't', Workflow: 'w', MonitorMCP: 'm', Dream: 'd',
+}
+
+// Spec describes a task to be started.
+type Spec struct {
+	Kind        Kind
+	Owner       ID // the task that starts this one; empty: the session
+	Description string
+	ToolUseID   string
+}
+
+// Runner is a kind of task. Run does the work and returns when it is over or ctx
+// is done; [context.Cause] then says who ended it.
+type Runner interface {
+	Run(ctx context.Context, t *Task) error
+}
+
+// RunnerFunc is a function that is a [Runner].
+type RunnerFunc func(ctx context.Context, t *Task) error
+
+// Run calls f.
+func (f RunnerFunc) Run(ctx context.Context, t *Task) error { return f(ctx, t) }
+
+// Detail is what only one kind of task has to say. It is plain data: it is copied
+// with the snapshot and must not change afterwards.
+type Detail interface{ Kind() Kind }
+
+// Snapshot is what is known of a task at a moment. It is plain data.
+type Snapshot struct {
+	ID          ID        `json:"id"`
+	Kind        Kind      `json:"type"`
+	Status      Status    `json:"status"`
+	Reason      Reason    `json:"reason,omitempty"`
+	Owner       ID        `json:"owner,omitempty"`
+	Description string    `json:"description"`
+	ToolUseID   string    `json:"tool_use_id,omitempty"`
+	StartedAt   time.Time `json:"start_time"`
+	EndedAt     time.Time `json:"end_time,omitzero"`
+	OutputFile  string    `json:"output_file"`
+	// Backgrounded reports that nobody waits for the task, so that its end reaches
+	// the owner as a [Notification] instead of a return value.
+	Backgrounded bool `json:"is_backgrounded,omitempty"`
+	// Told reports that somebody knows of the end.
+	Told   bool   `json:"told,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Detail Detail `json:"detail,omitempty"`
+}
+
+// Task is a running thing: the living half of a [Snapshot].
+type Task struct {
+	ID ID
+	// Output is the output file, open for appending. It is closed when the task ends.
+	Output *os.File
+
+	rt         *Runtime
+	ctx        context.Context // the task's own; its owner's end is its end
+	cancel     context.CancelCauseFunc
+	done       chan struct{} // closed when the end is on record
+	background chan struct{} // closed when nobody waits any more
+}
+
+// Done is closed when the task has ended and the end is on record.
+func (t *Task) Done() <-chan struct{} { return t.done }
+
+// Snapshot returns what is known of t now.
+func (t *Task) Snapshot() Snapshot {
+	s, _ := t.rt.Get(t.ID)
+	return s
+}
+
+// Update changes the details of a running task: what f sets besides Detail and
+// Description is ignored.
+func (t *Task) Update(f func(*Snapshot)) {
+	t.rt.mu.Lock()
+	defer t.rt.mu.Unlock()
+	e := t.rt.tasks[t.ID]
+	if e == nil || e.Status.Terminal() {
+		return
+	}
+	s := e.Snapshot
+	f(&s)
+	e.Detail, e.Description = s.Detail, s.Description
+	t.rt.changed()
+}
+
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+// newID returns a fresh id. Bytes of 252 and above are rejected, so that each
+// of the 36 characters is equally likely.
+func newID(k Kind) ID {
+	id := []byte{letters[k]}
+	var b [16]byte
+	for {
+		rand.Read(b[:]) // never fails
+		for _, c := range b {
+			if c < 252 {
+				id = append(id, alphabet[c%36])
+			}
+			if len(id) == 9 {
+				return ID(id)
+			}
+		}
+	}
+}
