@@ -64,8 +64,8 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	}
 	scope := tool.NewScope(p.dir, filepath.Join(state, "tasks"))
 	scope.Extra = absolute(p.dir, set.Permissions.Directories)
-	strays := &shell.Strays{}
-	pool, err := newTools(o, set, tasks, strays, models, gate)
+	strays, dialog := &shell.Strays{}, session.NewDialog(gate)
+	pool, err := newTools(o, set, tasks, strays, models, gate, dialog)
 	if err != nil {
 		return nil, errors.Join(err, log.discard())
 	}
@@ -73,7 +73,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		ID: log.id, Dir: p.dir, Version: version(), KeySource: models.keySource("anthropic"),
 		Prompt: prompt, Model: set.Model, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Models: models, Scope: scope, Tools: pool, Gate: gate, Tasks: tasks,
+		Models: models, Scope: scope, Tools: pool, Gate: gate, Dialog: dialog, Tasks: tasks,
 		Brief: brief(p, o), Log: log.writer, Past: log.past,
 		OnClose: []func(context.Context) error{strays.End, func(context.Context) error { release(); return nil }},
 	})
@@ -98,7 +98,7 @@ func brief(p place, o *options) func() string {
 }
 
 // newTools returns the tools of the main conversation, behind the gate.
-func newTools(o *options, set settings, tasks *task.Runtime, strays *shell.Strays, m *models, gate *permission.Gate) (*tool.Pool, error) {
+func newTools(o *options, set settings, tasks *task.Runtime, strays *shell.Strays, m *models, gate *permission.Gate, dialog *session.Dialog) (*tool.Pool, error) {
 	files := builtin.NewLocks()
 	env := func() []string { return shell.Environment(os.Environ(), m.keyVariables(), environ(set.Env)) }
 	pool, err := tool.NewPool(
@@ -111,6 +111,9 @@ func newTools(o *options, set settings, tasks *task.Runtime, strays *shell.Stray
 		builtin.Bash(builtin.BashOptions{Tasks: tasks, Strays: strays, Env: env}),
 		builtin.WebFetch(builtin.WebOptions{AllowPrivate: set.Web.AllowPrivate}),
 		builtin.TodoWrite(),
+		builtin.AskUserQuestion(dialog),
+		builtin.EnterPlanMode(dialog),
+		builtin.ExitPlanMode(dialog),
 	)
 	if err != nil {
 		return nil, err

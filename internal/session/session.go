@@ -40,6 +40,7 @@ type Parts struct {
 	Scope     *tool.Scope
 	Tools     *tool.Pool // wrapped
 	Gate      *permission.Gate
+	Dialog    *Dialog
 	Tasks     *task.Runtime
 	// Brief is put in front of the first message, and of the first after a
 	// compaction. May be nil.
@@ -257,7 +258,7 @@ func (s *Session) SetMode(mode string) error {
 }
 
 // SetAsker says who answers questions of permission.
-func (s *Session) SetAsker(a permission.Asker) { s.parts.Gate.SetAsker(a) }
+func (s *Session) SetAsker(a permission.Asker) { s.parts.Dialog.setAsker(a) }
 
 // Models lists the models that the session could use.
 func (s *Session) Models() []model.Info { return s.parts.Models.List() }

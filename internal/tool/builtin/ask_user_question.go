@@ -24,10 +24,11 @@ const askSchema = `{"type":"object","properties":{"questions":{"type":"array","m
 	`"required":["question","header","options"],"additionalProperties":false}}},` +
 	`"required":["questions"],"additionalProperties":false}`
 
-// Questioner asks a person. The answers are by the text of the question; several
-// chosen labels are separated by ", ".
+// Questioner asks a person. The input of the call holds the questions and nothing
+// else that the model may have written. The answers are by the text of the
+// question; several chosen labels are separated by ", ".
 type Questioner interface {
-	Ask(ctx context.Context, questions []Question) (answers map[string]string, err error)
+	Ask(ctx context.Context, c tool.Call) (answers map[string]string, err error)
 }
 
 // Question is something to decide, with answers to choose from.
@@ -61,7 +62,6 @@ func AskUserQuestion(q Questioner) tool.Tool {
 		Name:        "AskUserQuestion",
 		Description: strings.TrimSpace(askPrompt),
 		Schema:      json.RawMessage(askSchema),
-		Effects:     func(tool.Call) ([]tool.Effect, error) { return []tool.Effect{{Action: tool.Ask}}, nil },
 		Run: func(ctx context.Context, c tool.Call) tool.Result {
 			questions, err := decodeQuestions(c)
 			if err != nil {
@@ -70,7 +70,10 @@ func AskUserQuestion(q Questioner) tool.Tool {
 			if q == nil {
 				return tool.Failf("Nobody is there to answer. Decide yourself, say in your report what you decided and why, and go on.")
 			}
-			answers, err := q.Ask(ctx, questions)
+			if c.Input, err = json.Marshal(map[string]any{"questions": questions}); err != nil {
+				return failed(err)
+			}
+			answers, err := q.Ask(ctx, c)
 			if err != nil {
 				return tool.Failf("The questions were not answered: %v. Decide yourself and go on, or end your turn if you cannot.", err)
 			}

@@ -142,7 +142,7 @@ func TestBadInputIsOneSentence(t *testing.T) {
 				t.Errorf("%s(%s) = %q (failed: %v), want a failure", tl.Name, input, textOf(r), r.IsError)
 			}
 			if tl.Effects != nil {
-				if effects, err := tl.Effects(c); err == nil && tl.Name != "AskUserQuestion" {
+				if effects, err := tl.Effects(c); err == nil {
 					t.Errorf("%s.Effects(%s) = %v, want an error", tl.Name, input, effects)
 				}
 			}
@@ -187,7 +187,6 @@ func TestEffectsNameTheAbsolutePath(t *testing.T) {
 		{Glob(), `{"pattern":"../up/*.go","path":"sub"}`, tool.Effect{Action: tool.Read, Target: b.path("up")}},
 		{Grep(), `{"pattern":"x"}`, tool.Effect{Action: tool.Read, Target: b.scope.Root}},
 		{WebFetch(WebOptions{}), `{"url":"http://example.com/a#b","prompt":"p"}`, tool.Effect{Action: tool.Fetch, Target: "https://example.com/a"}},
-		{AskUserQuestion(nil), `{}`, tool.Effect{Action: tool.Ask}},
 	} {
 		got, err := tt.tool.Effects(tool.Call{Name: tt.tool.Name, Input: json.RawMessage(tt.input), Scope: b.scope})
 		if err != nil || len(got) != 1 || got[0] != tt.want {

@@ -28,7 +28,7 @@ const (
 type Planner interface {
 	EnterPlan(ctx context.Context) error
 	// ExitPlan shows the plan and says what the person thinks of it.
-	ExitPlan(ctx context.Context, plan string) (approved bool, feedback string, err error)
+	ExitPlan(ctx context.Context, c tool.Call, plan string) (approved bool, feedback string, err error)
 }
 
 // EnterPlanMode returns the tool with which a model goes into plan mode. A nil
@@ -69,7 +69,7 @@ func ExitPlanMode(p Planner) tool.Tool {
 			case p == nil:
 				return noPlanMode()
 			}
-			approved, feedback, err := p.ExitPlan(ctx, in.Plan)
+			approved, feedback, err := p.ExitPlan(ctx, c, in.Plan)
 			if err != nil {
 				return tool.Failf("You are still in plan mode: %v.", err)
 			}

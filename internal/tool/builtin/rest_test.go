@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -41,9 +42,13 @@ func TestTodoWrite(t *testing.T) {
 // person answers with the first option, or not at all.
 type person struct{ err error }
 
-func (p person) Ask(_ context.Context, qs []Question) (map[string]string, error) {
+func (p person) Ask(_ context.Context, c tool.Call) (map[string]string, error) {
+	var in map[string][]Question // questions and nothing else
+	if err := json.Unmarshal(c.Input, &in); err != nil {
+		return nil, err
+	}
 	answers := map[string]string{}
-	for _, q := range qs {
+	for _, q := range in["questions"] {
 		answers[q.Question] = q.Options[0].Label
 	}
 	return answers, p.err
@@ -80,7 +85,7 @@ type planner struct {
 }
 
 func (p planner) EnterPlan(context.Context) error { return p.err }
-func (p planner) ExitPlan(context.Context, string) (bool, string, error) {
+func (p planner) ExitPlan(context.Context, tool.Call, string) (bool, string, error) {
 	return p.approves, p.feedback, p.err
 }
 
