@@ -237,15 +237,38 @@ func TestALongPageGoesToAFile(t *testing.T) {
 	}
 }
 
-// TestDeeplyNestedPage: a recursion without bound would end the process.
-func TestDeeplyNestedPage(t *testing.T) {
+// TestHostilePages: a page must not end the process by recursion, keep it busy
+// for long, or become much larger than it was.
+func TestHostilePages(t *testing.T) {
 	t.Parallel()
-	base := &url.URL{Scheme: "https", Host: "x.test"}
-	for _, tag := range []string{"<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>", "<a href=x><p>"} {
-		text, err := markdown(t.Context(), strings.Repeat(tag, 200_000)+"end", base)
-		if err != nil || !strings.Contains(text, "end") {
-			t.Errorf("%s: %.60q…, %v", tag, text, err)
+	from := &url.URL{Scheme: "https", Host: "x.test"}
+	for _, piece := range []string{
+		"<div>", "<b>", "<ul><li>", "<table><tr><td>", "<blockquote>", "<a href=x><p>", // without end
+		"[", "*", "`", "_a", "> ", "&amp;", "\n", "<p>x", "<b>x<i>y", "<font><p>", "<br>", "<b> </b>", "<select><option>x",
+		"<table><tr><td>x</table>",
+	} {
+		page := strings.Repeat(piece, 300_000/len(piece))
+		begin := time.Now()
+		text, err := markdown(t.Context(), page, from)
+		if took := time.Since(begin); err != nil || len(text) > 4*len(page) || took > 10*time.Second {
+			t.Errorf("%q: %d bytes after %v, %v", piece, len(text), took, err)
 		}
+	}
+	wide := "<table><tr>" + strings.Repeat("<td colspan=1000>x", 10_000) + strings.Repeat("<tr><td>y", 10_000)
+	if text, err := markdown(t.Context(), wide, from); err != nil || len(text) > 4*len(wide) {
+		t.Errorf("a wide and long table becomes %d bytes, %v", len(text), err)
+	}
+	long := "<table><tr><td>" + strings.Repeat("x", 100_000) + strings.Repeat("<tr><td>y", 1000)
+	if text, err := markdown(t.Context(), long, from); err != nil || len(text) > 2*len(long) {
+		t.Errorf("a table with one long cell becomes %d bytes, %v", len(text), err)
+	}
+}
+
+func TestTablesStayTables(t *testing.T) {
+	t.Parallel()
+	got, err := markdown(t.Context(), "<table><tr><th>a_b<th>c<tr><td>1<td>2</table>", &url.URL{Scheme: "https", Host: "x.test"})
+	if want := "| a_b | c |\n|---|---|\n| 1 | 2 |"; err != nil || got != want {
+		t.Errorf("markdown = %q, %v; want %q", got, err, want)
 	}
 }
 
