@@ -16,7 +16,8 @@ type state struct {
 	dirs             []string // and with symlinks resolved
 	home             []string // the home directory, and its target
 	guarded          bool     // there are ask or deny rules for commands
-	files            bool     // there are ask or deny rules for files
+	readGuard        bool     // there are ask or deny rules for reading files
+	writeGuard       bool     // or for changing them
 }
 
 // compiled is a rule that knows the directories its path starts from.
@@ -40,7 +41,8 @@ func (g *Gate) compile(allow, ask, deny []Rule, mode Mode, dirs []string) *state
 	s.deny = s.compileList(Deny, deny)
 	for _, c := range slices.Concat(s.ask, s.deny) {
 		s.guarded = s.guarded || c.kind == commandRule
-		s.files = s.files || c.kind == pathRule
+		s.readGuard = s.readGuard || c.kind == pathRule && c.tool == "Read"
+		s.writeGuard = s.writeGuard || c.kind == pathRule
 	}
 	return s
 }

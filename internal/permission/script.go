@@ -1,0 +1,251 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxCommand is the length of the longest command that is judged.
+const maxCommand = 10_000
+
+// maxNesting is how deep commands in commands (bash -c "bash -c …") are followed.
+const maxNesting = 6
+
+// script is a command taken apart. Everything that would run is among its parts,
+// whether it stands in a pipe, a loop, a function, a substitution or a heredoc.
+type script struct {
+	source string
+	parts  []*part
+	// doubts are what the parts do not show, such as a changed PATH.
+	doubts []string
+	vars   variables
+	funcs  map[string]uint // where each function that later lines may call is declared
+	loops  bool            // parts may run in another order than they stand in
+}
+
+// part is one simple command.
+type part struct {
+	at        uint
+	assigns   []assign
+	words     []word
+	redirects []redirect
+	chain     chain
+	function  bool // it calls a function of the script, whose body is judged
+	scanOnly  bool // only deny and ask rules are asked about it
+}
+
+// assign is a variable set for a command, or for the rest of the script.
+type assign struct {
+	name string
+	src  string
+}
+
+// redirect is a file that the shell itself opens.
+type redirect struct {
+	target word
+	write  bool
+}
+
+// parseScript takes a command apart. depth counts the commands around it.
+func parseScript(source string, depth int) (*script, error) {
+	switch {
+	case len(source) > maxCommand:
+		return nil, fmt.Errorf("the command is longer than %d characters", maxCommand)
+	case depth > maxNesting:
+		return nil, errors.New("the command holds a command in a command too many times")
+	case strings.ContainsAny(source, "\x00\r"):
+		// Shells read these as part of a word, parsers do not agree.
+		return nil, errors.New("the command holds a carriage return or a zero byte")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(source), "")
+	if err != nil {
+		return nil, fmt.Errorf("the command cannot be parsed: %w", err)
+	}
+	s := &script{source: source, vars: variables{}, funcs: map[string]uint{}}
+	s.declare(file)
+	syntax.Walk(file, s.visit)
+	s.network()
+	for _, p := range s.parts {
+		p.chain = unwrap(p.words)
+		if len(p.words) > 0 && p.words[0].literal {
+			end, declared := s.funcs[p.words[0].text]
+			p.function = declared && p.at >= end
+		}
+	}
+	for _, p := range s.parts[:len(s.parts):len(s.parts)] {
+		if err := s.nest(p, depth); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// declare collects the functions that the lines after them call for certain:
+// not those of a branch, a subshell or the background.
+func (s *script) declare(file *syntax.File) {
+	for _, st := range file.Stmts {
+		if f, ok := st.Cmd.(*syntax.FuncDecl); ok && !st.Background && !st.Coprocess && f.Name != nil {
+			s.funcs[f.Name.Value] = st.End().Offset()
+		}
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		s.vars.visit(n)
+		return true
+	})
+}
+
+// visit takes in one node of the syntax tree.
+func (s *script) visit(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		s.statement(n)
+	case *syntax.WhileClause, *syntax.FuncDecl:
+		s.loops = true
+	case *syntax.ForClause:
+		s.loops = true
+		s.forClause(n)
+	case *syntax.DeclClause:
+		s.declaration(n)
+	case *syntax.ParamExp:
+		s.expansion(n)
+	case *syntax.ArithmExp:
+		s.arithmetic(n.X)
+	case *syntax.ArithmCmd:
+		s.arithmetic(n.X)
+	case *syntax.LetClause:
+		for _, x := range n.Exprs {
+			s.arithmetic(x)
+		}
+	case *syntax.BinaryTest:
+		s.comparison(n)
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+			s.variableName(n.X)
+		}
+	}
+	return true
+}
+
+func (s *script) doubt(format string, args ...any) {
+	s.doubts = append(s.doubts, fmt.Sprintf(format, args...))
+}
+
+// statement takes in a simple command and what is redirected around any command.
+func (s *script) statement(st *syntax.Stmt) {
+	p := &part{at: st.Pos().Offset()}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
+		for _, a := range call.Assigns {
+			s.assignment(a)
+			p.assigns = append(p.assigns, assign{a.Name.Value, slice(s.source, a)})
+		}
+		for _, w := range call.Args {
+			p.words = append(p.words, readWord(s.source, w))
+		}
+		if len(call.Args) == 0 {
+			for _, a := range p.assigns {
+				if dangerous(a.name) {
+					s.doubt("it sets %s", a.name)
+				}
+			}
+			p.assigns = nil
+		}
+	}
+	for _, r := range st.Redirs {
+		s.redirect(p, r)
+	}
+	if len(p.words) > 0 || len(p.redirects) > 0 {
+		s.parts = append(s.parts, p)
+	}
+}
+
+func (s *script) redirect(p *part, r *syntax.Redirect) {
+	if r.Word == nil {
+		return
+	}
+	target := readWord(s.source, r.Word)
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return
+	case syntax.DplIn:
+		return
+	case syntax.DplOut:
+		if target.literal && strings.Trim(target.text, "0123456789-") == "" {
+			return
+		}
+	case syntax.RdrIn:
+		p.redirects = append(p.redirects, redirect{target: target})
+		return
+	}
+	if target.literal {
+		switch target.text {
+		case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2":
+			return
+		}
+	}
+	p.redirects = append(p.redirects, redirect{target: target, write: true})
+}
+
+// network notices the file names with which bash opens connections.
+func (s *script) network() {
+	if strings.Contains(s.source, "/dev/tcp") || strings.Contains(s.source, "/dev/udp") {
+		s.doubt("it may open a network connection (/dev/tcp)")
+	}
+}
+
+func (s *script) forClause(n *syntax.ForClause) {
+	switch l := n.Loop.(type) {
+	case *syntax.WordIter:
+		if dangerous(l.Name.Value) {
+			s.doubt("it sets %s", l.Name.Value)
+		}
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			s.arithmetic(x)
+		}
+	}
+}
+
+// declaration takes in export, declare and their like.
+func (s *script) declaration(d *syntax.DeclClause) {
+	exports := d.Variant.Value == "export"
+	for _, a := range d.Args {
+		if a.Naked && a.Name == nil {
+			w := readWord(s.source, a.Value)
+			switch {
+			case !w.literal:
+				s.doubt("it declares a variable whose name is not known")
+			case strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "ni"):
+				s.doubt("%s %s evaluates what is assigned", d.Variant.Value, w.text)
+			case strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x"):
+				exports = true
+			case strings.ContainsAny(w.text, "["):
+				s.doubt("it declares %s", w.text)
+			}
+		}
+	}
+	for _, a := range d.Args {
+		if a.Name == nil {
+			continue
+		}
+		s.assignment(a)
+		if name := a.Name.Value; dangerous(name) || exports && !a.Naked && !harmless(name) {
+			s.doubt("it sets %s", name)
+		}
+	}
+}
+
+func (s *script) assignment(a *syntax.Assign) {
+	if a.Index != nil {
+		s.arithmetic(a.Index)
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				s.arithmetic(e.Index)
+			}
+		}
+	}
+}
