@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -18,64 +16,97 @@ import (
 // Options say what to gather, and where.
 type Options struct {
 	Dir      string // the working directory: absolute, symlinks resolved
-	Home     string // the state directory of heddle
+	Home     string // the state directory of heddle; empty: none
 	UserHome string // the home directory of the user; empty: as the system says
-	Now      time.Time
-	Version  string // of heddle
-	NoMemory bool   // read no memory files
-	// AllowImport reports whether a memory file of the project may import a file from
-	// outside of it. Nil allows none.
+	// Managed are the folders with the memory files of whoever runs the machine; nil: as
+	// usual on this system.
+	Managed []string
+	Now     time.Time
+	Version string // of heddle
+
+	NoMemory bool // read no memory files
+	NoGit    bool // do not start git
+	// Patience is how long git may take; 0 is 2 s. What it did not tell by then is left out.
+	Patience time.Duration
+	// AllowImport reports whether a memory file of the project may bring in the file at
+	// path, which lies outside of the project. Nil allows none.
 	AllowImport func(path string) bool
 }
 
 // Briefing is what was gathered.
 type Briefing struct {
-	Dir, Platform, Shell, Version string
-	Date                          string
-	Git                           *Git // nil outside of a repository
-	Memory                        []File
-	Notes                         []string // what could not be read, and why
+	Dir      string
+	Platform string // such as linux/amd64
+	System   string // the operating system and its version
+	Shell    string // of the user
+	Date     string
+	Version  string
+	Git      *Git     // nil outside of a repository, and where git was not to be asked
+	Memory   []File   // the most general first: what comes later is nearer to the work
+	Notes    []string // what was left out that one might miss, and why
 }
 
-// File is a memory file with its imports in place.
+// File is a memory file.
 type File struct {
 	Path  string
-	Scope string // managed, user, project or local
+	Scope Scope
 	Text  string
+	// From is the memory file that imports this one, or empty.
+	From string
 }
+
+// Scope says whose a memory file is.
+type Scope string
+
+const (
+	Managed Scope = "managed" // of whoever runs the machine
+	User    Scope = "user"    // of the user, for all projects
+	Project Scope = "project" // shared by all who work on the project
+	Local   Scope = "local"   // of the user, for this project
+)
 
 // Read gathers a briefing. What cannot be read is noted and left out. An error
 // means that the directory itself cannot be read.
 func Read(ctx context.Context, o Options) (Briefing, error) {
-	if _, err := os.Stat(o.Dir); err != nil {
+	info, err := os.Stat(o.Dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", o.Dir)
+	}
+	if err != nil {
 		return Briefing{}, fmt.Errorf("read the working directory: %w", err)
 	}
 	if o.UserHome == "" {
 		o.UserHome, _ = os.UserHomeDir() // without a home there are no memory files there
 	}
-	b := Briefing{
-		Dir: o.Dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: o.Version,
-		Shell: filepath.Base(os.Getenv("SHELL")), Date: o.Now.Format("Monday, 2 January 2006"),
+	if o.Managed == nil {
+		o.Managed = managedFolders()
 	}
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Second
+	}
+	b := Briefing{Dir: o.Dir, Date: o.Now.Format("Monday, 2 January 2006"), Version: o.Version}
 	root := repositoryRoot(o.Dir)
 	var wg sync.WaitGroup
-	if root != "" {
-		wg.Go(func() { b.Git = readGit(ctx, o.Dir) })
+	if root != "" && !o.NoGit {
+		wg.Go(func() { b.Git = readGit(ctx, root, o) })
 	}
+	b.Platform, b.System, b.Shell = platform()
 	if !o.NoMemory {
-		m := memory{Options: o, root: root, seen: map[string]bool{}}
-		m.read()
-		b.Memory, b.Notes = m.files, m.notes
+		b.Memory, b.Notes = readMemory(o, root)
 	}
 	wg.Wait()
 	return b, nil
 }
 
-// repositoryRoot returns the folder that holds .git, or "".
+// repositoryRoot returns the folder of the repository that dir is in, or "".
 func repositoryRoot(dir string) string {
 	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
+		mark := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(mark); err == nil {
+			// A worktree and a submodule have a file there, which names the real folder.
+			if _, err := os.Stat(filepath.Join(mark, "HEAD")); err == nil || info.Mode().IsRegular() {
+				return dir
+			}
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
@@ -83,44 +114,4 @@ func repositoryRoot(dir string) string {
 		}
 		dir = parent
 	}
-}
-
-// String is the briefing as a model reads it. Everything that comes from outside
-// is escaped, so that no file can close the element it stands in.
-func (b Briefing) String() string {
-	var w strings.Builder
-	w.WriteString("<environment>\n")
-	line := func(name, value string) {
-		if value != "" && value != "." {
-			fmt.Fprintf(&w, "%s: %s\n", name, escape(value))
-		}
-	}
-	line("Working directory", b.Dir)
-	line("Platform", b.Platform)
-	line("Shell", b.Shell)
-	line("Date", b.Date)
-	line("heddle", b.Version)
-	if b.Git == nil {
-		line("Git", "not a repository")
-	}
-	w.WriteString("</environment>\n")
-	if b.Git != nil {
-		b.Git.render(&w)
-	}
-	for _, f := range b.Memory {
-		fmt.Fprintf(&w, "<memory path=%q scope=%q>\n%s\n</memory>\n", escape(f.Path), f.Scope, escape(strings.TrimSpace(f.Text)))
-	}
-	if len(b.Memory) > 0 {
-		w.WriteString("The memory files above are instructions of the user and the project. Follow them where they apply; what the user says now comes first.\n")
-	}
-	return w.String()
-}
-
-// escape makes text safe inside an element, and leaves it readable: only what
-// could begin or end a tag changes.
-func escape(s string) string {
-	if !strings.ContainsAny(s, "<&\"") {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&#34;").Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }

@@ -1,174 +1,196 @@
 package briefing
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
-	maxFile    = 4 << 20 // larger files are skipped
-	maxImports = 4       // hops from a memory file
+	maxFile    = 4 << 20  // bytes; larger files are skipped
+	maxTotal   = 16 << 20 // bytes of all memory files; more fits into no model
+	maxImports = 4        // hops from a memory file
+	maxLookups = 2000     // imports that are looked up; a text may hold very many @
 )
 
 // memory reads memory files.
 type memory struct {
 	Options
-	root  string          // of the repository, or ""
-	seen  map[string]bool // by real path: each file stands in the briefing once
-	files []File
-	notes []string
+	root    string          // the project: absolute, symlinks resolved
+	seen    map[string]bool // by real path and by text: each stands in the briefing once
+	total   int
+	lookups int
+	files   []File
+	notes   []string
+}
+
+// readMemory reads all memory files, the most general first. root is the folder of the
+// repository, or "".
+func readMemory(o Options, root string) ([]File, []string) {
+	if root == "" {
+		root = o.Dir
+	}
+	m := &memory{Options: o, root: root, seen: map[string]bool{}}
+	for _, dir := range o.Managed {
+		m.firstOf(Managed, filepath.Join(dir, "AGENTS.md"), filepath.Join(dir, "CLAUDE.md"))
+	}
+	if o.Home != "" {
+		m.firstOf(User, filepath.Join(o.Home, "AGENTS.md"), filepath.Join(o.Home, "CLAUDE.md"))
+	}
+	if o.UserHome != "" {
+		m.firstOf(User, filepath.Join(o.UserHome, ".claude", "CLAUDE.md"))
+	}
+	for _, dir := range foldersTo(o.Dir) {
+		m.firstOf(Project, filepath.Join(dir, "AGENTS.md"))
+		// What stands only there would be lost if AGENTS.md were taken instead of it. Where
+		// it imports AGENTS.md, links to it or repeats it, nothing stands twice.
+		m.firstOf(Project, filepath.Join(dir, "CLAUDE.md"), filepath.Join(dir, ".claude", "CLAUDE.md"))
+		m.firstOf(Local, filepath.Join(dir, "AGENTS.local.md"))
+		m.firstOf(Local, filepath.Join(dir, "CLAUDE.local.md"))
+	}
+	return m.files, m.notes
+}
+
+// foldersTo returns the folders from the root of the file system down to dir.
+func foldersTo(dir string) []string {
+	var out []string
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		out = append(out, dir)
+	}
+	out = append(out, dir)
+	slices.Reverse(out)
+	return out
 }
 
 func (m *memory) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// read reads all memory files, the most general first: what stands nearer to
-// the work comes later and weighs more.
-func (m *memory) read() {
-	m.firstOf("managed", "/etc/heddle/AGENTS.md")
-	if m.Home != "" {
-		m.firstOf("user", filepath.Join(m.Home, "AGENTS.md"), filepath.Join(m.Home, "CLAUDE.md"))
-	}
-	if m.UserHome != "" {
-		m.firstOf("user", filepath.Join(m.UserHome, ".claude", "CLAUDE.md"))
-	}
-	for _, dir := range m.folders() {
-		m.firstOf("project", filepath.Join(dir, "AGENTS.md"))
-		m.firstOf("project", filepath.Join(dir, "CLAUDE.md"), filepath.Join(dir, ".claude", "CLAUDE.md"))
-		m.firstOf("local", filepath.Join(dir, "AGENTS.local.md"))
-		m.firstOf("local", filepath.Join(dir, "CLAUDE.local.md"))
-	}
-}
-
-// folders returns the folders from the root of the file system down to the working
-// directory.
-func (m *memory) folders() []string {
-	var out []string
-	for dir := m.Dir; ; dir = filepath.Dir(dir) {
-		out = append(out, dir)
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// firstOf reads the first of paths that is there.
-func (m *memory) firstOf(scope string, paths ...string) {
+// firstOf reads the first of paths that is there, and what it imports.
+func (m *memory) firstOf(scope Scope, paths ...string) {
 	for _, path := range paths {
-		text, ok := m.load(path)
-		if !ok {
-			continue
+		if _, err := os.Lstat(path); err != nil {
+			continue // also where the folder around it may not be searched
 		}
-		if strings.TrimSpace(text) != "" {
-			m.files = append(m.files, File{Path: path, Scope: scope, Text: m.expand(text, path, scope, 0)})
+		base := "/"
+		if scope == Project || scope == Local {
+			base = m.root
+			if !within(base, path) {
+				base = filepath.Dir(path)
+			}
 		}
+		m.add(File{Path: path, Scope: scope}, base, 0)
 		return
 	}
 }
 
-// load returns the text of a file that was not read before. A file that is not
-// there is not worth a note.
-func (m *memory) load(path string) (text string, ok bool) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", false
-	case !info.Mode().IsRegular():
-		m.note("%s is not a regular file and was not read", path)
-		return "", false
-	case info.Size() > maxFile:
-		m.note("%s is larger than 4 MiB and was not read", path)
-		return "", false
+// add reads f, unless it was read before, and then what it imports. Files outside of
+// base need to be allowed.
+func (m *memory) add(f File, base string, depth int) {
+	real, err := filepath.EvalSymlinks(f.Path)
+	if err != nil {
+		m.note("%s was not read: %v", f.Path, err)
+		return
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil || m.seen[real] {
-		return "", err == nil
+	if m.seen[real] {
+		return
 	}
 	m.seen[real] = true
-	f, err := os.Open(real)
-	if err != nil {
-		m.note("%v", err)
-		return "", false
+	if why := m.refuse(f.Scope, base, real); why != "" {
+		m.note("%s was not read: %s", f.Path, why)
+		return
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		m.note("%v", err)
-		return "", false
+	raw, err := readRegular(real, maxFile)
+	if err == nil && m.total+len(raw) > maxTotal {
+		err = errors.New("the memory files before it fill 16 MiB")
 	}
-	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	b = bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
-	return stripComments(string(bytes.ToValidUTF8(b, []byte("\uFFFD")))), true
+	if err == nil {
+		f.Text, err = decode(raw)
+	}
+	if err != nil {
+		m.note("%s was not read: %v", f.Path, err)
+		return
+	}
+	m.total += len(raw)
+	f.Text = stripComments(f.Text)
+	same := "text " + strings.TrimSpace(f.Text)
+	if m.seen[same] || strings.TrimSpace(f.Text) == "" {
+		return
+	}
+	m.seen[same] = true
+	m.files = append(m.files, f)
+	for _, imp := range findImports(f.Text) {
+		m.follow(imp, f, base, real, depth+1)
+	}
 }
 
-// expand puts the files that text imports in the place of the imports.
-func (m *memory) expand(text, from, scope string, depth int) string {
-	var out strings.Builder
-	last := 0
-	for _, imp := range findImports(text) {
-		path := m.resolve(imp.path, from)
-		content, ok := m.imported(path, scope, depth)
-		if !ok {
-			continue
+// follow reads the file that from imports. Most words that begin with @ are no
+// imports: only one that looks like the name of a text is missed when it is not there.
+func (m *memory) follow(imp string, from File, base, real string, depth int) {
+	if m.lookups++; m.lookups > maxLookups {
+		if m.lookups == maxLookups+1 {
+			m.note("the memory files hold more than %d imports; the others were not read", maxLookups)
 		}
-		out.WriteString(text[last:imp.start])
-		fmt.Fprintf(&out, "[%s]\n%s\n", path, strings.TrimSpace(m.expand(content, path, scope, depth+1)))
-		last = imp.end
+		return
 	}
-	out.WriteString(text[last:])
-	return out.String()
-}
-
-func (m *memory) resolve(path, from string) string {
+	path := imp
 	switch {
-	case strings.HasPrefix(path, "~/"):
-		return filepath.Join(m.UserHome, path[2:])
-	case filepath.IsAbs(path):
-		return filepath.Clean(path)
+	case strings.HasPrefix(imp, "~/"):
+		path = filepath.Join(m.UserHome, imp[2:])
+	case !filepath.IsAbs(imp):
+		path = filepath.Join(filepath.Dir(real), imp)
 	}
-	return filepath.Join(filepath.Dir(from), path)
-}
-
-// imported returns the text of an imported file. What a project's file imports from
-// outside of the project, through a link too, needs to be allowed.
-func (m *memory) imported(path, scope string, depth int) (string, bool) {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", false // an @ in the text that names no file
+	looks := strings.HasSuffix(imp, ".md")
+	switch {
+	case err != nil && looks:
+		m.note("%s imports @%s, which cannot be read: %v", from.Path, imp, cause(err))
+	case err != nil:
+	case !info.Mode().IsRegular() && looks:
+		m.note("%s imports @%s, which is not a regular file", from.Path, imp)
+	case !info.Mode().IsRegular():
+	case depth > maxImports:
+		m.note("%s imports @%s, which was not read: more than %d imports in a row", from.Path, imp, maxImports)
+	default:
+		m.add(File{Path: path, Scope: from.Scope, From: from.Path}, base, depth)
 	}
-	if depth >= maxImports {
-		m.note("%s was not imported: more than %d imports deep", path, maxImports)
-		return "", false
-	}
-	if scope != "user" && scope != "managed" && !m.within(path) && (m.AllowImport == nil || !m.AllowImport(path)) {
-		m.note("%s was not imported: it is outside of the project", path)
-		return "", false
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil || m.seen[real] {
-		return "", false
-	}
-	return m.load(path)
 }
 
-// within reports whether a file is in the project, by its real path.
-func (m *memory) within(path string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return false
+// refuse says why a file must not be read, if so. A project is not trusted to name
+// files outside of itself, by imports or by links: they could be anybody's secrets. Above
+// the project stand folders that others may write to, as in /tmp.
+func (m *memory) refuse(scope Scope, base, real string) string {
+	if !within(base, real) && (m.AllowImport == nil || !m.AllowImport(real)) {
+		return fmt.Sprintf("it is outside of %s, and importing it was not allowed", base)
 	}
-	base := m.root
-	if base == "" {
-		base = m.Dir
+	shared := (scope == Project || scope == Local) && !within(m.root, real)
+	if info, err := os.Stat(real); shared && err == nil && !ofUser(info) {
+		return "it stands above the project and belongs to someone else"
 	}
-	rel, err := filepath.Rel(base, real)
+	return ""
+}
+
+// ofUser reports whether a file belongs to the user or to the system.
+func ofUser(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (s.Uid == 0 || int(s.Uid) == os.Getuid())
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// cause is an error without the path, which stands beside it already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }

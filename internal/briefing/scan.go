@@ -2,106 +2,136 @@ package briefing
 
 import "strings"
 
-// importRef is an import in a text: @path, from start to end.
-type importRef struct {
-	path       string
-	start, end int
-}
-
-// findImports finds @path outside of code. The @ begins a word.
-func findImports(text string) []importRef {
-	var out []importRef
-	offset := 0
-	fence := ""
+// findImports returns what text imports: each @path outside of code whose @ begins a
+// word. "\ " stands for a space in a path. Code is what stands in fences or between
+// backticks in a line; indented code looks like a list and counts as text.
+func findImports(text string) []string {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	var out []string
+	var fence fence
 	for line := range strings.Lines(text) {
-		if f := fenceOf(line); f != "" && (fence == "" || strings.HasPrefix(f, fence) && strings.TrimSpace(line) == f) {
-			if fence == "" {
-				fence = f
-			} else {
-				fence = ""
-			}
-		} else if fence == "" {
-			for _, imp := range lineImports(line) {
-				imp.start += offset
-				imp.end += offset
-				out = append(out, imp)
-			}
+		if !fence.covers(line) {
+			out = append(out, lineImports(line)...)
 		}
-		offset += len(line)
 	}
 	return out
 }
 
-// fenceOf returns the run of ` or ~ with which line opens or closes a code block.
-func fenceOf(line string) string {
-	s := strings.TrimLeft(line, " ")
-	if len(line)-len(s) > 3 {
+// fence follows the fenced code blocks of a text.
+type fence struct{ open string }
+
+// covers reports whether the next line belongs to a code block, its fences included.
+// A fence may be indented by any depth, as within lists.
+func (f *fence) covers(line string) bool {
+	line = strings.TrimSpace(line)
+	run := leadingRun(line)
+	if f.open != "" {
+		if line == run && strings.HasPrefix(run, f.open) {
+			f.open = ""
+		}
+		return true
+	}
+	// Backticks further on make it code within a line.
+	if len(run) < 3 || run[0] == '`' && strings.Contains(line[len(run):], "`") {
+		return false
+	}
+	f.open = run
+	return true
+}
+
+// leadingRun returns the backticks or tildes that s begins with.
+func leadingRun(s string) string {
+	if s == "" || s[0] != '`' && s[0] != '~' {
 		return ""
 	}
-	for _, c := range []string{"`", "~"} {
-		n := len(s) - len(strings.TrimLeft(s, c))
-		if n >= 3 {
-			return s[:n]
-		}
+	n := 1
+	for n < len(s) && s[n] == s[0] {
+		n++
 	}
-	return ""
+	return s[:n]
 }
 
-// lineImports finds the imports of a line outside of code spans.
-func lineImports(line string) []importRef {
-	var out []importRef
-	for i := 0; i < len(line); i++ {
+// lineImports returns the imports of a line.
+func lineImports(line string) []string {
+	var out []string
+	for i := 0; i < len(line); {
 		switch {
 		case line[i] == '`':
-			n := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
-			if end := strings.Index(line[i+n:], line[i:i+n]); end >= 0 {
-				i += n + end
-			}
-			i += n - 1
+			i += codeSpan(line[i:])
 		case line[i] == '@' && (i == 0 || strings.IndexByte(" \t(", line[i-1]) >= 0):
-			end := i + 1
-			for end < len(line) && strings.IndexByte(" \t\r\n`<>\"|", line[end]) < 0 {
-				end++
-			}
-			path := strings.TrimRight(line[i+1:end], ".,;:!?)")
+			path, n := importPath(line[i+1:])
 			if path != "" {
-				out = append(out, importRef{path, i, i + 1 + len(path)})
+				out = append(out, path)
 			}
-			i = end - 1
+			i += 1 + n
+		default:
+			i++
 		}
 	}
 	return out
 }
 
-// stripComments removes HTML comments that stand on lines of their own, outside of
-// code: notes for people.
+// codeSpan returns the length of the code that s, which begins with a backtick, begins
+// with: up to a run of as many backticks, or, if there is none, just the run.
+func codeSpan(s string) int {
+	open := len(leadingRun(s))
+	for i := open; ; {
+		next := strings.IndexByte(s[i:], '`')
+		if next < 0 {
+			return open
+		}
+		run := len(leadingRun(s[i+next:]))
+		i += next + run
+		if run == open {
+			return i
+		}
+	}
+}
+
+// importPath returns the path that s begins with, and how much of s it took. What ends
+// a sentence does not belong to a path.
+func importPath(s string) (path string, length int) {
+	n := 0
+	for n < len(s) && strings.IndexByte(" \t\r\n`<>\"|", s[n]) < 0 {
+		if strings.HasPrefix(s[n:], `\ `) {
+			n++
+		}
+		n++
+	}
+	path = strings.TrimRight(s[:n], ".,;:!?)'*_]}")
+	return strings.ReplaceAll(path, `\ `, " "), n
+}
+
+// stripComments removes the HTML comments that stand as blocks of their own, outside of
+// code: they are notes for people. One that never ends is text.
 func stripComments(text string) string {
 	if !strings.Contains(text, "<!--") {
 		return text
 	}
 	var out strings.Builder
-	fence, inside := "", false
-	for line := range strings.Lines(text) {
-		if inside {
-			inside = !strings.Contains(line, "-->")
-			continue
+	var fence fence
+	endless := false // no comment that begins from here on ends
+	for text != "" {
+		end := strings.IndexByte(text, '\n') + 1
+		if end == 0 {
+			end = len(text)
 		}
-		if f := fenceOf(line); f != "" && (fence == "" || strings.HasPrefix(f, fence)) {
-			if fence == "" {
-				fence = f
-			} else {
-				fence = ""
-			}
-		}
-		if fence == "" && strings.HasPrefix(strings.TrimSpace(line), "<!--") {
-			_, after, closed := strings.Cut(line, "-->")
-			inside = !closed
-			if strings.TrimSpace(after) == "" {
+		line := text[:end]
+		if !fence.covers(line) && !endless && strings.HasPrefix(strings.TrimLeft(line, " "), "<!--") {
+			_, after, closed := strings.Cut(text, "-->")
+			if closed {
+				if first, rest, _ := strings.Cut(after, "\n"); strings.TrimSpace(first) == "" {
+					after = rest
+				}
+				text = after
 				continue
 			}
-			line = after
+			endless = true
 		}
 		out.WriteString(line)
+		text = text[end:]
 	}
 	return out.String()
 }
