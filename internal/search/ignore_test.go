@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -206,7 +205,7 @@ func FuzzIgnoreRules(f *testing.F) {
 				r.negated = once
 				g.rules = append(g.rules, r)
 				if g.ignored(path, dir) == once {
-					t.Fatal(fmt.Sprintf("the last rule of %q did not decide about %q", rules, path))
+					t.Fatalf("the last rule of %q did not decide about %q", rules, path)
 				}
 				return
 			}

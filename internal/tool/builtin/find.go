@@ -9,64 +9,52 @@ import (
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// find returns where old stands in text, without overlaps. A line break in old
-// also matches CR LF: what a model was shown has plain line breaks.
+// find returns where old stands in text, without overlaps. In a text with CR LF a
+// line break of old matches either kind: a model is shown plain line breaks.
 func find(text, old string) []span {
-	parts := strings.Split(old, "\n")
-	var found []span
-	for at := 0; at <= len(text); {
-		sp, ok := next(text, parts, at)
-		if !ok {
-			return found
+	if !strings.Contains(text, "\r\n") {
+		return occurrences(text, old)
+	}
+	plain, breaks := plainBreaks(text)
+	found := occurrences(plain, strings.ReplaceAll(old, "\r\n", "\n"))
+	left := 0 // how many CR were left out before the position at hand
+	original := func(at int) int {
+		for left < len(breaks) && breaks[left] < at {
+			left++
 		}
-		found = append(found, sp)
-		at = max(sp.end, sp.start+1)
+		return at + left
+	}
+	for i, sp := range found {
+		found[i] = span{original(sp.start), original(sp.end)}
 	}
 	return found
 }
 
-// next returns the first match of the lines at or after from.
-func next(text string, lines []string, from int) (span, bool) {
-	// The search is for the first line with the break after it, if there is one.
-	probe := lines[0]
-	if probe == "" && len(lines) > 1 {
-		probe = "\n"
-	}
-	for at := from; ; at++ {
-		i := strings.Index(text[at:], probe)
+func occurrences(text, old string) []span {
+	var found []span
+	for at := 0; ; {
+		i := strings.Index(text[at:], old)
 		if i < 0 {
-			return span{}, false
+			return found
 		}
-		at += i
-		start := at
-		if lines[0] == "" && start > from && text[start-1] == '\r' {
-			start--
-		}
-		if end, ok := matchAt(text, lines, start); ok {
-			return span{start, end}, true
-		}
+		found = append(found, span{at + i, at + i + len(old)})
+		at += i + len(old)
 	}
 }
 
-// matchAt reports whether the lines stand in text from at on, and where they end.
-func matchAt(text string, lines []string, at int) (end int, ok bool) {
-	for i, l := range lines {
-		if i > 0 {
-			switch rest := text[at:]; {
-			case strings.HasPrefix(rest, "\n"):
-				at++
-			case strings.HasPrefix(rest, "\r\n"):
-				at += 2
-			default:
-				return 0, false
-			}
+// plainBreaks returns text with LF for CR LF, and which LF in it those are.
+func plainBreaks(text string) (plain string, breaks []int) {
+	var b strings.Builder
+	for {
+		before, after, ok := strings.Cut(text, "\r\n")
+		b.WriteString(before)
+		if !ok {
+			return b.String(), breaks
 		}
-		if !strings.HasPrefix(text[at:], l) {
-			return 0, false
-		}
-		at += len(l)
+		breaks = append(breaks, b.Len())
+		b.WriteByte('\n')
+		text = after
 	}
-	return at, true
 }
 
 // substitute replaces the spans, where old was found, by new. Line breaks in new
@@ -99,8 +87,14 @@ func substitute(text string, spans []span, old, new string) (result string, firs
 	return b.String(), first
 }
 
+// hintLimit is the size of texts that are compared to find out what went wrong.
+const hintLimit = 4 << 20
+
 // whyNotFound compares old with what the file holds and names the likely slip.
 func whyNotFound(text, old string) string {
+	if len(text) > hintLimit || strings.Count(old, "\n") > 500 {
+		return "Read that part of the file again and copy a short piece of it exactly."
+	}
 	if bare, ok := withoutNumbers(old); ok && len(find(text, bare)) > 0 {
 		return "It is there without the line numbers: leave out the number and the tab that Read puts before each line."
 	}

@@ -58,7 +58,7 @@ func pdfText(ctx context.Context, f io.ReaderAt, size int64, pages string) (text
 			err = panicError(v)
 		}
 	}()
-	if err := checkNesting(ctx, f, size); err != nil {
+	if err := checkNesting(ctx, f, size, inflateLimit); err != nil {
 		return "", err
 	}
 	r, err := pdf.NewReader(&guard{ctx, f}, size)

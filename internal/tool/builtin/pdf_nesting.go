@@ -9,15 +9,16 @@ import (
 
 const (
 	nestingLimit = 20_000    // brackets open at once
-	inflateLimit = 256 << 20 // bytes of all compressed parts together
+	inflateLimit = 128 << 20 // bytes of all compressed parts together
 )
 
 // checkNesting refuses a PDF file whose brackets are nested so deeply that a
 // recursive parser would use up its stack, which in Go ends the process and
 // cannot be caught. It looks at the bytes of the file and of each compressed
 // part, where a few thousand bytes may hold millions of brackets. Pictures are
-// counted, too; their brackets are random and nearly cancel out.
-func checkNesting(ctx context.Context, f io.ReaderAt, size int64) error {
+// counted, too; their brackets are random and nearly cancel out. inflated is how
+// many bytes the compressed parts may hold together.
+func checkNesting(ctx context.Context, f io.ReaderAt, size, inflated int64) error {
 	data := make([]byte, size)
 	if n, err := f.ReadAt(data, 0); n < len(data) {
 		return err
@@ -26,21 +27,17 @@ func checkNesting(ctx context.Context, f io.ReaderAt, size int64) error {
 	if err := raw.add(data); err != nil {
 		return err
 	}
-	left := int64(inflateLimit)
 	for rest := data; ; {
 		i := bytes.Index(rest, []byte("stream"))
 		if i < 0 {
 			return nil
 		}
 		rest = rest[i+len("stream"):]
-		zr, err := zlib.NewReader(bytes.NewReader(bytes.TrimLeft(rest[:min(len(rest), 4)], "\r\n ")))
-		if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		zr, err := zlib.NewReader(bytes.NewReader(bytes.TrimLeft(rest, "\r\n ")))
+		if err != nil {
 			continue // not a compressed part
 		}
-		if zr, err = zlib.NewReader(bytes.NewReader(bytes.TrimLeft(rest, "\r\n "))); err != nil {
-			continue
-		}
-		if err := inflate(ctx, zr, &left); err != nil {
+		if err := inflate(ctx, zr, &inflated); err != nil {
 			return err
 		}
 	}
@@ -53,7 +50,7 @@ func inflate(ctx context.Context, r io.Reader, left *int64) error {
 	for {
 		got, err := r.Read(buf)
 		if *left -= int64(got); *left < 0 {
-			return refuse("it expands to more than %d MB. Use a command such as pdftotext.", inflateLimit>>20)
+			return refuse("its compressed parts hold too much. Use a command such as pdftotext.")
 		}
 		if err := n.add(buf[:got]); err != nil {
 			return err

@@ -247,14 +247,14 @@ func TestHostilePages(t *testing.T) {
 		"[", "*", "`", "_a", "> ", "&amp;", "\n", "<p>x", "<b>x<i>y", "<font><p>", "<br>", "<b> </b>", "<select><option>x",
 		"<table><tr><td>x</table>",
 	} {
-		page := strings.Repeat(piece, 300_000/len(piece))
+		page := strings.Repeat(piece, 100_000/len(piece))
 		begin := time.Now()
 		text, err := markdown(t.Context(), page, from)
 		if took := time.Since(begin); err != nil || len(text) > 4*len(page) || took > 10*time.Second {
 			t.Errorf("%q: %d bytes after %v, %v", piece, len(text), took, err)
 		}
 	}
-	wide := "<table><tr>" + strings.Repeat("<td colspan=1000>x", 10_000) + strings.Repeat("<tr><td>y", 10_000)
+	wide := "<table><tr>" + strings.Repeat("<td colspan=1000>x", 3000) + strings.Repeat("<tr><td>y", 3000)
 	if text, err := markdown(t.Context(), wide, from); err != nil || len(text) > 4*len(wide) {
 		t.Errorf("a wide and long table becomes %d bytes, %v", len(text), err)
 	}

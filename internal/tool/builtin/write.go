@@ -71,15 +71,22 @@ func decodeWrite(c tool.Call) (writeInput, error) {
 type fileChange struct {
 	Type     string `json:"type"` // create or update
 	FilePath string `json:"filePath"`
-	Patch    []hunk `json:"structuredPatch"`
+	Patch    []hunk `json:"structuredPatch"` // empty if the file is very large
 }
+
+// patchLimit is the size of contents whose difference anyone would look at.
+const patchLimit = 1 << 20
 
 func (c change) data() fileChange {
 	kind := "update"
 	if c.created {
 		kind = "create"
 	}
-	return fileChange{Type: kind, FilePath: c.path, Patch: diff(c.old, c.new)}
+	patch := []hunk{}
+	if len(c.old)+len(c.new) <= patchLimit {
+		patch = diff(c.old, c.new)
+	}
+	return fileChange{Type: kind, FilePath: c.path, Patch: patch}
 }
 
 func written(c change) tool.Result {
