@@ -93,7 +93,8 @@ func narrate(ctx context.Context, s *session.Session, w io.Writer) (end agent.En
 		case agent.ToolBegan:
 			fmt.Fprintf(w, "  > %s %s\n", ev.Use.Name, oneLine(string(ev.Use.Input), 100))
 		case agent.ToolEnded:
-			fmt.Fprintf(w, "    %s\n    (%s)\n\n", indent(head(message.Message{Content: ev.Result.Content}.Text(), 8), "    "), ev.Duration.Round(time.Millisecond))
+			text := head(message.Message{Content: ev.Result.Content}.Text(), 8)
+			fmt.Fprintf(w, "    %s, %v:\n    %s\n\n", ev.Use.Name, ev.Duration.Round(time.Millisecond), indent(text, "    "))
 		case agent.Notice:
 			fmt.Fprintf(w, "  ! %s\n", ev.Text)
 		case agent.Ended:
@@ -115,7 +116,7 @@ func proveDemo(ctx context.Context, dir string, w io.Writer) error {
 	return nil
 }
 
-func indent(s, by string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+by) }
+func indent(s, by string) string { return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by) }
 
 func oneLine(s string, most int) string {
 	r := []rune(strings.Join(strings.Fields(s), " "))

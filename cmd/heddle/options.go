@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -241,6 +243,18 @@ func (o *options) systemPrompt(usual string) (string, error) {
 		prompt = strings.TrimRight(prompt, "\n") + "\n\n" + more
 	}
 	return prompt, nil
+}
+
+// logger returns the log that the flags ask for, nil for none.
+func (o *options) logger() (*slog.Logger, func(context.Context) error, error) {
+	if o.debug == "" {
+		return nil, func(context.Context) error { return nil }, nil
+	}
+	f, err := os.OpenFile(o.debug, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, usagef("--debug-file: %v", err)
+	}
+	return slog.New(slog.NewTextHandler(f, nil)), func(context.Context) error { return f.Close() }, nil
 }
 
 // limitInput is how much a prompt on standard input may be.

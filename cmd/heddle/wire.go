@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"heddle/internal/agent"
 	"heddle/internal/briefing"
-	"heddle/internal/permission"
 	"heddle/internal/process"
 	"heddle/internal/session"
 	"heddle/internal/task"
@@ -44,43 +44,42 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := openLog(p, o, set.Model)
+	log, err := chooseLog(p, o, set.Model)
 	if err != nil {
 		return nil, err
 	}
-	if set.Model == "" && log.model == "" {
-		if _, err := models.Choose(""); err != nil {
-			return nil, errors.Join(err, log.discard())
-		}
+	parts := session.Parts{
+		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Model: set.Model, Effort: set.Effort,
+		KeySource: models.keySource("anthropic"), Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
+		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o),
+	}
+	if err := addTools(&parts, p, o, set, models); err != nil {
+		return nil, err
+	}
+	if _, err := models.Choose(cmp.Or(set.Model, log.model)); err != nil {
+		return nil, err
+	}
+	return begin(parts, log, o)
+}
+
+// begin is the first step that leaves traces: the transcript is opened, and
+// heddle becomes the parent of what its commands leave behind.
+func begin(parts session.Parts, log logChoice, o *options) (*session.Session, error) {
+	logger, closeLogger, err := o.logger()
+	if err != nil {
+		return nil, err
 	}
 	release, err := process.Adopt()
 	if err != nil {
-		return nil, errors.Join(err, log.discard())
+		return nil, err
 	}
-	state := filepath.Join(p.projectDir(), log.id)
-	tasks, err := task.NewRuntime(task.Options{Dir: filepath.Join(state, "tasks")})
-	if err != nil {
-		return nil, errors.Join(err, log.discard())
+	parts.Logger = logger
+	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return nil }, closeLogger)
+	if parts.Log, parts.Past, err = log.open(); err != nil {
+		release()
+		return nil, err
 	}
-	scope := tool.NewScope(p.dir, filepath.Join(state, "tasks"))
-	scope.Extra = absolute(p.dir, set.Permissions.Directories)
-	strays, dialog := &shell.Strays{}, session.NewDialog(gate)
-	pool, err := newTools(o, set, tasks, strays, models, gate, dialog)
-	if err != nil {
-		return nil, errors.Join(err, log.discard())
-	}
-	s, err := session.New(session.Parts{
-		ID: log.id, Dir: p.dir, Version: version(), KeySource: models.keySource("anthropic"),
-		Prompt: prompt, Model: set.Model, Effort: set.Effort,
-		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Models: models, Scope: scope, Tools: pool, Gate: gate, Dialog: dialog, Tasks: tasks,
-		Brief: brief(p, o), Log: log.writer, Past: log.past,
-		OnClose: []func(context.Context) error{strays.End, func(context.Context) error { release(); return nil }},
-	})
-	if err != nil {
-		return nil, errors.Join(err, log.discard())
-	}
-	return s, nil
+	return session.New(parts)
 }
 
 // brief returns what every history begins with. It is read anew for each, since
@@ -97,8 +96,15 @@ func brief(p place, o *options) func() string {
 	}
 }
 
-// newTools returns the tools of the main conversation, behind the gate.
-func newTools(o *options, set settings, tasks *task.Runtime, strays *shell.Strays, m *models, gate *permission.Gate, dialog *session.Dialog) (*tool.Pool, error) {
+// addTools adds the tools of the main conversation, behind the gate, and what
+// their calls work with.
+func addTools(parts *session.Parts, p place, o *options, set settings, m *models) error {
+	state := filepath.Join(p.projectDir(), parts.ID, "tasks")
+	tasks, err := task.NewRuntime(task.Options{Dir: state})
+	if err != nil {
+		return err
+	}
+	strays := &shell.Strays{}
 	files := builtin.NewLocks()
 	env := func() []string { return shell.Environment(os.Environ(), m.keyVariables(), environ(set.Env)) }
 	pool, err := tool.NewPool(
@@ -111,18 +117,23 @@ func newTools(o *options, set settings, tasks *task.Runtime, strays *shell.Stray
 		builtin.Bash(builtin.BashOptions{Tasks: tasks, Strays: strays, Env: env}),
 		builtin.WebFetch(builtin.WebOptions{AllowPrivate: set.Web.AllowPrivate}),
 		builtin.TodoWrite(),
-		builtin.AskUserQuestion(dialog),
-		builtin.EnterPlanMode(dialog),
-		builtin.ExitPlanMode(dialog),
+		builtin.AskUserQuestion(parts.Dialog),
+		builtin.EnterPlanMode(parts.Dialog),
+		builtin.ExitPlanMode(parts.Dialog),
 	)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	keep, err := chosenTools(o, pool)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return pool.Keep(func(t tool.Tool) bool { return keep(t.Name) && !gate.Hidden(t) }).Wrap(gate.Middleware), nil
+	parts.Tasks = tasks
+	parts.OnClose = append(parts.OnClose, strays.End)
+	parts.Tools = pool.Keep(func(t tool.Tool) bool { return keep(t.Name) && !parts.Gate.Hidden(t) }).Wrap(parts.Gate.Middleware)
+	parts.Scope = tool.NewScope(p.dir, state)
+	parts.Scope.Extra = absolute(p.dir, set.Permissions.Directories)
+	return nil
 }
 
 // chosenTools says which tools the flags offer.
@@ -166,64 +177,70 @@ func absolute(dir string, dirs []string) []string {
 	return out
 }
 
-// logState is the transcript of a session that begins or goes on.
-type logState struct {
+// logChoice says which transcript a session writes and goes on from.
+type logChoice struct {
 	id     string
-	writer *transcript.Writer
-	past   []transcript.Record
 	model  string // that the past names
-	fresh  string // the file, if this process made it
+	header transcript.Header
+	path   string // of this session's own transcript; empty: keep none
+	old    string // the transcript to go on from; empty: none
+	fork   bool   // the old one stays as it is
+	name   string
 }
 
-// discard removes a transcript in which nothing was said.
-func (l logState) discard() error {
-	if l.writer == nil {
-		return nil
+// chooseLog finds the transcript that the flags ask for. It opens none.
+func chooseLog(p place, o *options, model string) (logChoice, error) {
+	c := logChoice{id: o.sessionID, name: o.name, fork: o.fork}
+	if c.id == "" {
+		c.id = transcript.NewID()
+	} else if !transcript.ValidID(c.id) {
+		return c, usagef("--session-id %q: want a UUID in lower case", c.id)
 	}
-	err := l.writer.Close()
-	if l.fresh != "" {
-		err = errors.Join(err, os.Remove(l.fresh))
-	}
-	return err
-}
-
-// openLog finds or makes the transcript that the flags ask for.
-func openLog(p place, o *options, model string) (logState, error) {
-	id := o.sessionID
-	if id == "" {
-		id = transcript.NewID()
-	} else if !transcript.ValidID(id) {
-		return logState{}, usagef("--session-id %q: want a UUID in lower case", id)
-	}
-	dir := p.projectDir()
 	old, err := pastSession(p, o)
 	if err != nil {
-		return logState{}, err
+		return c, err
 	}
-	h := transcript.Header{Session: id, Dir: p.dir, Program: version(), Model: model, Start: time.Now()}
-	path := transcript.File(dir, id)
+	if old != nil {
+		c.old, c.model, c.header.Parent = old.Path, old.Model, old.ID
+		if !o.fork {
+			c.id, c.path = old.ID, old.Path
+			return c, nil
+		}
+	}
+	if !o.noPersist {
+		c.path = transcript.File(p.projectDir(), c.id)
+	}
+	c.header = transcript.Header{
+		Session: c.id, Dir: p.dir, Program: version(), Model: cmp.Or(model, c.model), Parent: c.header.Parent, Start: time.Now(),
+	}
+	return c, nil
+}
+
+// open opens the transcript, and returns what it holds already.
+func (c logChoice) open() (w *transcript.Writer, past []transcript.Record, err error) {
 	switch {
-	case old == nil && o.noPersist:
-		return logState{id: id}, nil
-	case old == nil:
-		w, err := transcript.Create(path, h)
-		if err != nil {
-			return logState{}, sessionError(err)
-		}
-		if o.name != "" {
-			err = w.Append(transcript.Name{Name: o.name})
-		}
-		return logState{id: id, writer: w, fresh: path}, err
-	case o.fork && o.noPersist:
-		past, err := transcript.Read(old.Path)
-		return logState{id: id, past: past, model: old.Model}, sessionError(err)
-	case o.fork:
-		h.Parent = old.ID
-		w, past, err := transcript.Fork(old.Path, path, h)
-		return logState{id: id, writer: w, past: past, model: old.Model, fresh: path}, sessionError(err)
+	case c.old == "" && c.path == "":
+		return nil, nil, nil
+	case c.old == "":
+		w, err = transcript.Create(c.path, c.header)
+	case c.path == "":
+		past, err = transcript.Read(c.old)
+	case c.fork:
+		w, past, err = transcript.Fork(c.old, c.path, c.header)
+	default:
+		w, past, err = transcript.Open(c.old)
 	}
-	w, past, err := transcript.Open(old.Path)
-	return logState{id: old.ID, writer: w, past: past, model: old.Model}, sessionError(err)
+	var busy *transcript.InUseError
+	switch {
+	case errors.As(err, &busy):
+		return nil, nil, usagef("%v", busy)
+	case err != nil:
+		return nil, nil, fmt.Errorf("open the transcript: %w", err)
+	}
+	if c.name != "" && w != nil {
+		err = w.Append(transcript.Name{Name: c.name})
+	}
+	return w, past, err
 }
 
 // pastSession finds the session to go on with, nil if none was asked for.
@@ -243,16 +260,4 @@ func pastSession(p place, o *options) (*transcript.Summary, error) {
 		return &s, nil
 	}
 	return nil, nil
-}
-
-// sessionError words what keeps a session from being opened.
-func sessionError(err error) error {
-	var busy *transcript.InUseError
-	if errors.As(err, &busy) {
-		return usagef("%v", busy)
-	}
-	if err != nil {
-		return fmt.Errorf("open the transcript: %w", err)
-	}
-	return nil
 }

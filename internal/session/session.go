@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -47,6 +48,8 @@ type Parts struct {
 	Brief func() string
 	// OnClose ends what else runs for the session, in this order, after its tasks.
 	OnClose []func(context.Context) error
+	// Logger gets facts for whoever looks for a fault; nil for none.
+	Logger *slog.Logger
 	// Log is the transcript, nil to keep none, and Past what it holds already.
 	Log  *transcript.Writer
 	Past []transcript.Record
@@ -74,6 +77,9 @@ var ErrInterrupted = errors.New("interrupted by the user")
 
 // New wires a session from its parts, and continues what the transcript holds.
 func New(p Parts) (*Session, error) {
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Session{parts: p, log: &log{w: p.Log}}
 	prompt := model.Prompt{System: []string{p.Prompt}}
 	for _, t := range p.Tools.Tools() {
@@ -138,6 +144,7 @@ func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.E
 				return
 			}
 			s.observe(ev)
+			explain(s.parts.Logger, ev)
 			for _, notice := range s.log.record(ev) {
 				if !yield(agent.Notice{Text: notice}, nil) {
 					return
