@@ -1,9 +1,6 @@
 package fakeapi
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,261 +11,279 @@ import (
 
 // messages answers a request of the Messages API.
 func (f *Server) messages(w http.ResponseWriter, r *http.Request) {
-	rec := Record{Path: r.URL.Path, Agent: agentOf(r).Type, Status: http.StatusOK}
+	began := time.Now()
 	body, err := read(r)
+	rec := newRecord(r, body)
 	var p *prompt
-	if err == nil && r.Header.Get("X-Api-Key") == "" && r.Header.Get("Authorization") == "" {
-		err = refused{http.StatusUnauthorized, "authentication_error", "x-api-key header is required"}
+	var a scripted.Answer
+	if err == nil {
+		err = authorize(r)
 	}
 	if err == nil {
-		p, err = parse(body)
+		p, err = f.parse(r.Header, body)
+	}
+	if err == nil {
+		rec.Messages, rec.Conversation = len(p.messages), p.conversation(agentOf(r))
+		err = f.tooLong(p.tokens())
+	}
+	if err == nil {
+		a, err = f.engine.Next(scripted.Conversation{Agent: agentOf(r), System: p.system, Messages: p.messages})
 	}
 	if err != nil {
-		f.refuse(w, rec, body, asRefused(err))
+		f.refuseMessages(w, rec, err)
 		return
 	}
-	rec.Messages = len(p.messages)
-	rec.Conversation = conversation(rec.Agent, p.messages)
-	a, err := f.engine.Next(scripted.Conversation{Agent: agentOf(r), System: p.system, Messages: p.messages})
-	if err != nil {
-		f.refuse(w, rec, body, asRefused(err))
-		return
+	rec.Status = http.StatusOK
+	if fail := a.Fail; fail != nil {
+		status, kind, text := fail.Words()
+		rec.Status, rec.Error = status, kind+": "+text
 	}
-	if a.Fail != nil && a.Fail.Status != 0 {
-		rec.Status, rec.Error = a.Fail.Status, a.Fail.Type
-		f.note(rec, body, comparable(body, p.Messages))
-		fail(w, a.Fail, map[string]any{"type": "error", "error": map[string]any{"type": errorType(a.Fail), "message": a.Fail.Message}, "request_id": "req_fake"})
-		return
+	if rec.Status < 300 {
+		f.mu.Lock()
+		rec.Cache = f.cache.look(p.positions, began)
+		f.mu.Unlock()
 	}
-	f.mu.Lock()
-	rec.Cache = f.cache.use(p.positions, time.Now())
-	f.mu.Unlock()
-	rec = f.note(rec, body, comparable(body, p.Messages))
-	for i, b := range a.Message.Content {
+	f.note(rec, frontOf(body, p.Messages))
+	answer := &messagesAnswer{server: f, prompt: p, answer: a, cache: rec.Cache, began: began, events: stream{w: w, named: true}}
+	if p.Stream {
+		answer.play(r)
+	} else {
+		answer.playWhole(w, r)
+	}
+}
+
+// refuseMessages answers an error in the words of the Messages API.
+func (f *Server) refuseMessages(w http.ResponseWriter, rec Record, err error) {
+	e := refusalOf(err)
+	rec.Status, rec.Error = e.status, e.message
+	f.note(rec, nil)
+	w.Header().Set("Request-Id", "req_fake")
+	writeJSON(w, e.status, anthropicError(e))
+}
+
+func anthropicError(e refusal) object {
+	inner := object{"type": e.kind, "message": e.message}
+	if e.code != "" {
+		inner["details"] = object{"error_code": e.code}
+	}
+	return object{"type": "error", "error": inner, "request_id": "req_fake"}
+}
+
+func refusalFrom(f *scripted.Failure) refusal {
+	status, kind, text := f.Words()
+	return refusal{status: status, kind: kind, code: f.Code, message: text}
+}
+
+// messagesAnswer is an answer on its way.
+type messagesAnswer struct {
+	server *Server
+	prompt *prompt
+	answer scripted.Answer
+	cache  CacheUse
+	began  time.Time
+	events stream
+}
+
+// play streams the answer.
+func (m *messagesAnswer) play(r *http.Request) {
+	for step, err := range m.answer.Steps(r.Context()) {
+		if err != nil {
+			return // the client left
+		}
+		m.step(step)
+	}
+}
+
+func (m *messagesAnswer) step(step scripted.Step) {
+	s := &m.events
+	switch step := step.(type) {
+	case scripted.Begin:
+		m.store()
+		s.begin()
+		s.send("message_start", object{"type": "message_start", "message": m.skeleton()})
+	case scripted.Open:
+		s.send("content_block_start", object{"type": "content_block_start", "index": step.Index, "content_block": blockStart(step.Block)})
+	case scripted.Piece:
+		m.delta(step.Index, pieceDelta(step))
+	case scripted.Close:
+		if t, ok := step.Block.(message.Thinking); ok {
+			m.delta(step.Index, object{"type": "signature_delta", "signature": m.prompt.sign(t)})
+		}
+		s.send("content_block_stop", object{"type": "content_block_stop", "index": step.Index})
+	case scripted.Ping:
+		s.send("ping", object{"type": "ping"})
+	case scripted.Stray:
+		m.delta(step.Index, object{"type": "text_delta", "text": "stray"})
+	case scripted.End:
+		m.end()
+		s.send("message_delta", object{"type": "message_delta", "delta": m.stop(), "usage": object{"output_tokens": m.usage()["output_tokens"]}})
+		s.send("message_stop", object{"type": "message_stop"})
+	case scripted.Broken:
+		m.broken(step.Failure)
+	default:
+		panic(fmt.Sprintf("step %T", step))
+	}
+}
+
+func (m *messagesAnswer) broken(f *scripted.Failure) {
+	s := &m.events
+	switch {
+	case f.Status != 0 || f.HTML != 0:
+		s.w.Header().Set("Request-Id", "req_fake")
+		failHead(s.w, f, anthropicError(refusalFrom(f)))
+	case f.ErrorEvent != "":
+		s.send("error", anthropicError(refusalFrom(f)))
+	default:
+		s.cut(f, func() { m.delta(0, object{"type": "text_delta", "text": "the half of this that comes is not JSON"}) })
+	}
+}
+
+func (m *messagesAnswer) delta(index int, d object) {
+	m.events.send("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": d})
+}
+
+// store writes to the cache: from now on others can read what this request sent.
+func (m *messagesAnswer) store() {
+	m.server.mu.Lock()
+	defer m.server.mu.Unlock()
+	m.server.cache.store(m.prompt.positions, m.began)
+}
+
+// end remembers an answer after which the client may come back with nothing new.
+func (m *messagesAnswer) end() {
+	if m.answer.Stop == message.PauseTurn {
+		m.server.mu.Lock()
+		defer m.server.mu.Unlock()
+		m.server.paused[m.prompt.after(m.signed())] = true
+	}
+}
+
+// signed is the message with signatures on its thoughts.
+func (m *messagesAnswer) signed() message.Message {
+	out := message.Message{Role: message.Assistant}
+	for _, b := range m.answer.Message.Content {
 		if t, ok := b.(message.Thinking); ok {
-			t.Signature = signature(p.positions[len(p.positions)-1].hash)
-			a.Message.Content[i] = t
+			t.Signature = m.prompt.sign(t)
+			b = t
 		}
+		out.Content = append(out.Content, b)
 	}
-	s := &stream{w: w, ctx: r.Context(), a: a, named: true}
-	s.play(anthropicEvents(rec, p.Model, a))
+	return out
 }
 
-// refuse answers an error.
-func (f *Server) refuse(w http.ResponseWriter, rec Record, body []byte, r refused) {
-	rec.Status, rec.Error = r.status, r.message
-	f.note(rec, body, sent{})
-	writeJSON(w, r.status, map[string]any{"type": "error", "error": map[string]any{"type": r.kind, "message": r.message}, "request_id": "req_fake"})
+// skeleton is the message before anything of it is said.
+func (m *messagesAnswer) skeleton() object {
+	u := m.usage()
+	u["output_tokens"] = 1
+	return object{
+		"id": m.answer.ID, "type": "message", "role": "assistant", "model": m.prompt.Model, "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil, "usage": u,
+	}
 }
 
-// conversation tells conversations apart: by the agent and how they begin.
-func conversation(agent string, messages []message.Message) string {
-	sum := sha256.Sum256(messages[0].AppendJSON([]byte(agent)))
-	return fmt.Sprintf("%x", sum[:6])
+func (m *messagesAnswer) stop() object {
+	o := object{"stop_reason": m.answer.Stop, "stop_sequence": nil}
+	if r := m.answer.Refusal; r != nil {
+		o["stop_details"] = object{"type": "refusal", "category": r.Category, "explanation": r.Explanation}
+	}
+	return o
 }
 
-func errorType(f *scripted.Failure) string {
-	if f.Type != "" {
-		return f.Type
+func (m *messagesAnswer) usage() object {
+	u := message.Usage{
+		Input: m.cache.Input, CacheRead: m.cache.Read, CacheWrite: m.cache.Write, CacheWrite1h: m.cache.Write1h,
+		Output: outputTokens(m.answer),
 	}
-	switch f.Status {
-	case http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case 529:
-		return "overloaded_error"
-	case http.StatusUnauthorized:
-		return "authentication_error"
-	case http.StatusBadRequest:
-		return "invalid_request_error"
-	case http.StatusNotFound:
-		return "not_found_error"
+	if m.answer.Usage != nil {
+		u = *m.answer.Usage
 	}
-	return "api_error"
+	return object{
+		"input_tokens": u.Input, "cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite + u.CacheWrite1h,
+		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": u.CacheWrite1h},
+		"output_tokens":  u.Output, "service_tier": "standard",
+	}
 }
 
-// fail answers a scripted HTTP error.
-func fail(w http.ResponseWriter, f *scripted.Failure, body any) {
-	if f.RetryAfter > 0 {
-		seconds := (time.Duration(f.RetryAfter) + time.Second - 1) / time.Second
-		w.Header().Set("Retry-After", fmt.Sprint(int(seconds)))
-	}
-	if f.HTML {
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(f.Status)
-		fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%s</h1></body></html>", f.Status, http.StatusText(f.Status))
-		return
-	}
-	writeJSON(w, f.Status, body)
-}
-
-// frame is one event of a stream.
-type frame struct {
-	name string
-	data any
-}
-
-// object is a JSON object of an event.
-type object map[string]any
-
-// anthropicEvents are the events of an answer.
-func anthropicEvents(rec Record, model string, a scripted.Answer) []frame {
-	usage := object{
-		"input_tokens": rec.Cache.Input, "cache_read_input_tokens": rec.Cache.Read,
-		"cache_creation_input_tokens": rec.Cache.Write, "output_tokens": 1,
-	}
-	output := len(a.Message.AppendJSON(nil)) / 4
-	if u := a.Usage; u != nil {
-		usage = object{"input_tokens": u.Input, "cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite, "output_tokens": 1}
-		output = u.Output
-	}
-	id := fmt.Sprintf("msg_%d", rec.N)
-	events := []frame{{"message_start", object{"type": "message_start", "message": object{
-		"id": id, "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil, "usage": usage,
-	}}}, {"ping", object{"type": "ping"}}}
-	for i, b := range a.Message.Content {
-		start, deltas := blockEvents(b, a.Turn.Chunk)
-		events = append(events, frame{"content_block_start", object{"type": "content_block_start", "index": i, "content_block": start}})
-		for _, d := range deltas {
-			events = append(events, frame{"content_block_delta", object{"type": "content_block_delta", "index": i, "delta": d}})
-		}
-		events = append(events, frame{"content_block_stop", object{"type": "content_block_stop", "index": i}})
-	}
-	delta := object{"stop_reason": a.Stop, "stop_sequence": nil}
-	if a.Stop == message.Refusal {
-		delta["stop_details"] = object{"type": "refusal", "category": a.Category}
-	}
-	return append(events,
-		frame{"message_delta", object{"type": "message_delta", "delta": delta, "usage": object{"output_tokens": output}}},
-		frame{"message_stop", object{"type": "message_stop"}})
-}
-
-// blockEvents is how a block begins, and what it grows by.
-func blockEvents(b message.Block, chunk int) (start object, deltas []object) {
+// blockStart is a block before its first piece.
+func blockStart(b message.Block) object {
 	switch b := b.(type) {
 	case message.Thinking:
-		for _, s := range scripted.Pieces(b.Text, chunk) {
-			deltas = append(deltas, object{"type": "thinking_delta", "thinking": s})
-		}
-		deltas = append(deltas, object{"type": "signature_delta", "signature": b.Signature})
-		return object{"type": "thinking", "thinking": "", "signature": ""}, deltas
+		return object{"type": "thinking", "thinking": "", "signature": ""}
 	case message.ToolUse:
-		for _, s := range scripted.Pieces(string(b.Input), chunk) {
-			deltas = append(deltas, object{"type": "input_json_delta", "partial_json": s})
-		}
-		return object{"type": "tool_use", "id": b.ID, "name": b.Name, "input": object{}}, deltas
-	case message.Text:
-		for _, s := range scripted.Pieces(b.Text, chunk) {
-			deltas = append(deltas, object{"type": "text_delta", "text": s})
-		}
+		return object{"type": "tool_use", "id": b.ID, "name": b.Name, "input": object{}}
 	}
-	return object{"type": "text", "text": ""}, deltas
+	return object{"type": "text", "text": ""}
 }
 
-// stream writes an answer as server-sent events, and fails on the way as the
-// script says.
-type stream struct {
-	w     http.ResponseWriter
-	ctx   context.Context
-	a     scripted.Answer
-	named bool // events have names
+func pieceDelta(p scripted.Piece) object {
+	switch p.Block.(type) {
+	case message.Thinking:
+		return object{"type": "thinking_delta", "thinking": p.Text}
+	case message.ToolUse:
+		return object{"type": "input_json_delta", "partial_json": p.Text}
+	}
+	return object{"type": "text_delta", "text": p.Text}
 }
 
-func (s *stream) play(events []frame) {
-	s.w.Header().Set("Content-Type", "text/event-stream")
-	s.w.WriteHeader(http.StatusOK)
-	s.flush()
-	if !s.wait(time.Duration(s.a.Turn.Pause)) {
-		return
-	}
-	f := s.a.Fail
-	if f != nil && f.Pings > 0 {
-		if !s.pings(time.Duration(f.Pings)) {
+// playWhole answers without a stream. A connection that would have been cut is cut
+// before anything comes.
+func (m *messagesAnswer) playWhole(w http.ResponseWriter, r *http.Request) {
+	for step, err := range m.answer.Steps(r.Context()) {
+		switch step := step.(type) {
+		case scripted.Broken:
+			f := step.Failure
+			if f.Status == 0 && f.HTML == 0 && f.ErrorEvent == "" {
+				panic(http.ErrAbortHandler)
+			}
+			if e := refusalFrom(f); f.ErrorEvent != "" {
+				writeJSON(w, http.StatusInternalServerError, anthropicError(e))
+			} else {
+				failHead(w, f, anthropicError(e))
+			}
+			return
+		case scripted.End:
+			m.store()
+			m.end()
+			out := m.skeleton()
+			out["content"], out["usage"] = wholeBlocks(m.signed()), m.usage()
+			for name, value := range m.stop() {
+				out[name] = value
+			}
+			writeJSON(w, http.StatusOK, out)
+		}
+		if err != nil {
 			return
 		}
-		f = nil
 	}
-	for i, ev := range events {
-		if f != nil && i >= f.Cut {
-			s.fail(f, ev)
-			return
+}
+
+// wholeBlocks are the blocks of a message as JSON. Without a stream, a provider only
+// sends input that is valid.
+func wholeBlocks(m message.Message) []rawJSON {
+	out := []rawJSON{}
+	for _, b := range m.Content {
+		if u, ok := b.(message.ToolUse); ok {
+			u.Input, _ = message.CleanInput(u.Input)
+			b = u
 		}
-		s.send(ev)
+		out = append(out, rawJSON(b.AppendJSON(nil)))
 	}
+	return out
 }
 
-// fail breaks the stream off. The client must see a broken connection, not an end.
-func (s *stream) fail(f *scripted.Failure, next frame) {
-	switch {
-	case f.Silence > 0:
-		s.wait(time.Duration(f.Silence))
-	case f.ErrorEvent != "":
-		s.send(frame{"error", object{"type": "error", "error": object{"type": f.ErrorEvent, "message": f.Message}}})
-		return
-	case f.Disorder:
-		s.send(frame{"content_block_delta", object{"type": "content_block_delta", "index": 7, "delta": object{"type": "text_delta", "text": "?"}}})
-	case f.CutInside:
-		text := s.encode(next)
-		s.w.Write(text[:len(text)/2])
-		s.flush()
-	}
-	panic(http.ErrAbortHandler)
-}
-
-func (s *stream) encode(ev frame) []byte {
-	data, err := json.Marshal(ev.data)
-	if err != nil {
-		panic(err) // frames are made of plain values
-	}
-	if s.named {
-		return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", ev.name, data)
-	}
-	return fmt.Appendf(nil, "data: %s\n\n", data)
-}
-
-func (s *stream) send(ev frame) {
-	s.w.Write(s.encode(ev))
-	s.flush()
-}
-
-func (s *stream) flush() { s.w.(http.Flusher).Flush() }
-
-// pings sends nothing but pings for so long.
-func (s *stream) pings(d time.Duration) bool {
-	end := time.Now().Add(d)
-	for left := d; left > 0; left = time.Until(end) {
-		if s.named {
-			s.send(frame{"ping", object{"type": "ping"}})
-		} else {
-			fmt.Fprint(s.w, ": ping\n\n")
-			s.flush()
-		}
-		if !s.wait(min(left, time.Second)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *stream) wait(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-s.ctx.Done():
-		return false
-	}
-}
-
-// countTokens answers how long a prompt is, at four bytes a token.
+// countTokens says how long a prompt is.
 func (f *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 	body, err := read(r)
+	var p *prompt
+	if err == nil {
+		err = authorize(r)
+	}
+	if err == nil {
+		p, err = f.parseCount(r.Header, body)
+	}
 	if err != nil {
-		f.refuse(w, Record{Path: r.URL.Path}, body, asRefused(err))
+		f.refuseMessages(w, newRecord(r, body), err)
 		return
 	}
-	writeJSON(w, http.StatusOK, object{"input_tokens": len(body) / 4})
+	writeJSON(w, http.StatusOK, object{"input_tokens": p.tokens()})
 }

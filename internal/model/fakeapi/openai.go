@@ -1,259 +1,300 @@
 package fakeapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"unicode/utf8"
+	"time"
 
 	"heddle/internal/message"
 	"heddle/internal/model/scripted"
 )
 
-// chatRequest is a request of Chat Completions, as far as a script cares.
-type chatRequest struct {
-	Model         string            `json:"model"`
-	Messages      []json.RawMessage `json:"messages"`
-	Tools         []json.RawMessage `json:"tools"`
-	Stream        bool              `json:"stream"`
-	StreamOptions *struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-}
-
-type chatMessage struct {
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	ToolCalls []struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
-	ToolCallID string `json:"tool_call_id"`
-}
-
 // chat answers a request of Chat Completions.
 func (f *Server) chat(w http.ResponseWriter, r *http.Request) {
-	rec := Record{Path: r.URL.Path, Agent: agentOf(r).Type, Status: http.StatusOK}
+	began := time.Now()
 	body, err := read(r)
-	var req chatRequest
-	var c scripted.Conversation
+	rec := newRecord(r, body)
+	var p *chatPrompt
+	var a scripted.Answer
+	if f.script.Quirks == (scripted.Quirks{}) { // a local server asks for no key
+		if e := authorize(r); err == nil {
+			err = e
+		}
+	}
 	if err == nil {
-		req, c, err = parseChat(body)
+		p, err = parseChat(body)
+	}
+	if err == nil {
+		rec.Messages, rec.Conversation = len(p.Messages), conversation(agentOf(r), p.messages)
+		err = f.tooLong(p.size / bytesPerToken)
+	}
+	if err == nil {
+		a, err = f.engine.Next(scripted.Conversation{Agent: agentOf(r), System: p.system, Messages: p.messages})
 	}
 	if err != nil {
-		f.refuseChat(w, rec, body, asRefused(err))
+		e := refusalOf(err)
+		rec.Status, rec.Error = e.status, e.message
+		f.note(rec, nil)
+		writeJSON(w, e.status, chatError(e))
 		return
 	}
-	c.Agent = agentOf(r)
-	rec.Messages = len(req.Messages)
-	rec.Conversation = conversation(rec.Agent, c.Messages)
-	a, err := f.engine.Next(c)
-	if err != nil {
-		f.refuseChat(w, rec, body, asRefused(err))
-		return
+	rec.Status = http.StatusOK
+	if fail := a.Fail; fail != nil {
+		status, kind, text := fail.Words()
+		rec.Status, rec.Error = status, kind+": "+text
 	}
-	if a.Fail != nil && a.Fail.Status != 0 {
-		rec.Status, rec.Error = a.Fail.Status, a.Fail.Type
-		f.note(rec, body, comparable(body, req.Messages))
-		fail(w, a.Fail, object{"error": object{"message": a.Fail.Message, "type": errorType(a.Fail), "code": a.Fail.Type}})
-		return
+	if rec.Status < 300 {
+		f.mu.Lock()
+		rec.Cache = f.cache.look(automatic(p.positions), began)
+		f.mu.Unlock()
 	}
-	rec = f.note(rec, body, comparable(body, req.Messages))
-	s := &stream{w: w, ctx: r.Context(), a: a}
-	s.play(chatEvents(rec, req, a, f.quirks))
-	if (a.Fail == nil || a.Fail.Pings > 0) && !f.quirks.NoDone {
-		fmt.Fprint(w, "data: [DONE]\n\n")
+	f.note(rec, frontOf(body, p.Messages))
+	answer := &chatAnswer{
+		server: f, prompt: p, answer: a, cache: rec.Cache, began: began, quirks: f.script.Quirks,
+		events: stream{w: w}, call: map[int]int{},
+	}
+	if p.Stream {
+		answer.play(r)
+	} else {
+		answer.playWhole(w, r)
 	}
 }
 
-func (f *Server) refuseChat(w http.ResponseWriter, rec Record, body []byte, r refused) {
-	rec.Status, rec.Error = r.status, r.message
-	f.note(rec, body, sent{})
-	writeJSON(w, r.status, object{"error": object{"message": r.message, "type": r.kind, "param": nil, "code": nil}})
+func chatError(e refusal) object {
+	var code any
+	if e.code != "" {
+		code = e.code
+	}
+	return object{"error": object{"message": e.message, "type": e.kind, "param": nil, "code": code}}
 }
 
-// parseChat reads a request and refuses it as the API would.
-func parseChat(body []byte) (chatRequest, scripted.Conversation, error) {
-	var req chatRequest
-	var c scripted.Conversation
-	if !utf8.Valid(body) {
-		return req, c, invalid("the request body is not valid UTF-8")
-	}
-	if err := json.Unmarshal(body, &req); err != nil {
-		return req, c, invalid("the request body is not valid JSON: %v", err)
-	}
-	if req.Model == "" || len(req.Messages) == 0 {
-		return req, c, invalid("model and messages are required")
-	}
-	if !req.Stream {
-		return req, c, invalid("this server only streams; send \"stream\": true")
-	}
-	var open []string
-	for i, raw := range req.Messages {
-		var m chatMessage
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return req, c, invalid("messages[%d]: %v", i, err)
-		}
-		if m.Role != "tool" && len(open) > 0 {
-			return req, c, invalid("messages[%d]: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id': %v", i, open)
-		}
-		var err error
-		if open, err = addChat(&c, m, open); err != nil {
-			return req, c, invalid("messages[%d]: %v", i, err)
+// chatRefusal is a failure with the code that goes with its status.
+func chatRefusal(f *scripted.Failure) refusal {
+	e := refusalFrom(f)
+	if e.code == "" {
+		switch e.status {
+		case http.StatusUnauthorized:
+			e.code = "invalid_api_key"
+		case http.StatusNotFound:
+			e.code = "model_not_found"
+		case http.StatusTooManyRequests:
+			e.code = "rate_limit_exceeded"
 		}
 	}
-	if len(open) > 0 {
-		return req, c, invalid("messages: no tool message responds to %v", open)
-	}
-	if len(c.Messages) == 0 || c.Messages[len(c.Messages)-1].Role != message.User {
-		return req, c, invalid("messages: the last message must be a user's or a tool's")
-	}
-	return req, c, nil
+	return e
 }
 
-// addChat adds a message of the wire to a conversation and returns which calls still wait
-// for their result.
-func addChat(c *scripted.Conversation, m chatMessage, open []string) ([]string, error) {
-	text, err := chatText(m.Content)
-	if err != nil {
-		return nil, err
-	}
-	switch m.Role {
-	case "system", "developer":
-		c.System += text
-	case "user":
-		c.Messages = append(c.Messages, message.FromUser(text))
-	case "assistant":
-		out := message.Message{Role: message.Assistant}
-		if text != "" {
-			out.Content = append(out.Content, message.Text{Text: text})
+// chatAnswer is an answer on its way.
+type chatAnswer struct {
+	server *Server
+	prompt *chatPrompt
+	answer scripted.Answer
+	cache  CacheUse
+	began  time.Time
+	quirks scripted.Quirks
+	events stream
+	call   map[int]int // the number of the call, by index of its block
+}
+
+// play streams the answer.
+func (c *chatAnswer) play(r *http.Request) {
+	for step, err := range c.answer.Steps(r.Context()) {
+		if err != nil {
+			return // the client left
 		}
-		for _, call := range m.ToolCalls {
-			if call.ID == "" || call.Function.Name == "" {
-				return nil, fmt.Errorf("a tool call without id or name")
+		c.step(step)
+	}
+}
+
+func (c *chatAnswer) step(step scripted.Step) {
+	switch step := step.(type) {
+	case scripted.Begin:
+		c.store()
+		c.events.begin()
+		c.chunk(object{"role": "assistant", "content": ""}, nil)
+	case scripted.Open:
+		if u, ok := step.Block.(message.ToolUse); ok {
+			c.call[step.Index] = len(c.call)
+			if !c.quirks.WholeCalls {
+				c.calls(step.Index, c.opening(u, ""))
 			}
-			if !json.Valid([]byte(call.Function.Arguments)) {
-				return nil, fmt.Errorf("the arguments of %s are not JSON", call.ID)
-			}
-			open = append(open, call.ID)
-			out.Content = append(out.Content, message.ToolUse{ID: call.ID, Name: call.Function.Name, Input: json.RawMessage(call.Function.Arguments)})
 		}
-		if len(out.Content) == 0 {
-			return nil, fmt.Errorf("an assistant message needs content or tool_calls")
+	case scripted.Piece:
+		c.piece(step)
+	case scripted.Close:
+		if u, ok := step.Block.(message.ToolUse); ok && c.quirks.WholeCalls {
+			c.calls(step.Index, c.opening(u, string(u.Input)))
 		}
-		c.Messages = append(c.Messages, out)
-	case "tool":
-		at := slices.Index(open, m.ToolCallID)
-		if at < 0 {
-			return nil, fmt.Errorf("tool_call_id %q answers no call", m.ToolCallID)
-		}
-		open = slices.Delete(slices.Clone(open), at, at+1)
-		result := message.ToolResult{ToolUseID: m.ToolCallID, Content: []message.Block{message.Text{Text: text}}}
-		if n := len(c.Messages); c.Messages[n-1].Role == message.User {
-			c.Messages[n-1].Content = append(c.Messages[n-1].Content, result)
-		} else {
-			c.Messages = append(c.Messages, message.Message{Role: message.User, Content: []message.Block{result}})
+	case scripted.Ping:
+		c.events.raw(": keep-alive\n\n")
+	case scripted.Stray:
+		c.chunk(object{"tool_calls": []object{{"index": step.Index, "function": object{"arguments": "stray"}}}}, nil)
+	case scripted.End:
+		c.end()
+	case scripted.Broken:
+		c.broken(step.Failure)
+	default:
+		panic(fmt.Sprintf("step %T", step))
+	}
+}
+
+func (c *chatAnswer) piece(p scripted.Piece) {
+	switch p.Block.(type) {
+	case message.Thinking:
+		c.chunk(object{c.reasoning(): p.Text}, nil)
+	case message.ToolUse:
+		if !c.quirks.WholeCalls {
+			c.calls(p.Index, object{"function": object{"arguments": p.Text}})
 		}
 	default:
-		return nil, fmt.Errorf("role %q is not known", m.Role)
+		c.chunk(object{"content": p.Text}, nil)
 	}
-	return open, nil
 }
 
-// chatText reads content: a string, parts, or null.
-func chatText(raw json.RawMessage) (string, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
+func (c *chatAnswer) reasoning() string {
+	if c.quirks.Reasoning {
+		return "reasoning"
 	}
-	if raw[0] == '"' {
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err
-	}
-	var parts []struct{ Type, Text string }
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", err
-	}
-	text := ""
-	for _, p := range parts {
-		text += p.Text
-	}
-	return text, nil
+	return "reasoning_content"
 }
 
-// chatEvents are the chunks of an answer.
-func chatEvents(rec Record, req chatRequest, a scripted.Answer, q scripted.Quirks) []frame {
-	id := fmt.Sprintf("chatcmpl-%d", rec.N)
-	chunk := func(delta object, finish any) frame {
-		return frame{data: object{"id": id, "object": "chat.completion.chunk", "model": req.Model, "choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}}
+// opening is the first delta of a call.
+func (c *chatAnswer) opening(u message.ToolUse, arguments string) object {
+	o := object{"type": "function", "function": object{"name": u.Name, "arguments": arguments}}
+	if !c.quirks.NoIDs {
+		o["id"] = u.ID
 	}
-	events := []frame{chunk(object{"role": "assistant", "content": ""}, nil)}
-	calls := 0
-	for _, b := range a.Message.Content {
-		switch b := b.(type) {
-		case message.Thinking:
-			for _, s := range scripted.Pieces(b.Text, a.Turn.Chunk) {
-				events = append(events, chunk(object{"reasoning": s}, nil))
-			}
-		case message.Text:
-			for _, s := range scripted.Pieces(b.Text, a.Turn.Chunk) {
-				events = append(events, chunk(object{"content": s}, nil))
-			}
-		case message.ToolUse:
-			for _, d := range callDeltas(b, calls, a.Turn.Chunk, q) {
-				events = append(events, chunk(object{"tool_calls": []object{d}}, nil))
-			}
-			calls++
+	return o
+}
+
+// calls sends a delta of a call.
+func (c *chatAnswer) calls(block int, delta object) {
+	delta["index"] = c.call[block]
+	if c.quirks.ZeroIndex {
+		delta["index"] = 0
+	}
+	c.chunk(object{"tool_calls": []object{delta}}, nil)
+}
+
+func (c *chatAnswer) chunk(delta object, finish any) {
+	o := c.frame([]object{{"index": 0, "delta": delta, "finish_reason": finish}})
+	if c.prompt.usageWanted() {
+		o["usage"] = nil
+	}
+	c.events.send("", o)
+}
+
+func (c *chatAnswer) frame(choices []object) object {
+	return object{
+		"id": "chat" + c.answer.ID, "object": "chat.completion.chunk", "created": c.began.Unix(), "model": c.prompt.Model,
+		"choices": choices,
+	}
+}
+
+func (c *chatAnswer) end() {
+	c.chunk(object{}, c.finish())
+	if c.prompt.usageWanted() && !c.quirks.NoUsage {
+		o := c.frame([]object{})
+		o["usage"] = c.usage()
+		c.events.send("", o)
+	}
+	if !c.quirks.NoDone {
+		c.events.raw("data: [DONE]\n\n")
+	}
+}
+
+func (c *chatAnswer) finish() string {
+	switch c.answer.Stop {
+	case message.StopToolUse:
+		if c.quirks.StopOnCall {
+			return "stop"
 		}
-	}
-	events = append(events, chunk(object{}, finishReason(a, calls, q)))
-	if req.StreamOptions != nil && req.StreamOptions.IncludeUsage && !q.NoUsage {
-		prompt, output := rec.Bytes/4, len(a.Message.AppendJSON(nil))/4
-		if u := a.Usage; u != nil {
-			prompt, output = u.Input+u.CacheRead+u.CacheWrite, u.Output
-		}
-		events = append(events, frame{data: object{"id": id, "object": "chat.completion.chunk", "model": req.Model, "choices": []object{}, "usage": object{
-			"prompt_tokens": prompt, "completion_tokens": output, "prompt_tokens_details": object{"cached_tokens": min(rec.CommonPrefix/4, prompt)},
-		}}})
-	}
-	return events
-}
-
-// callDeltas are the pieces of a tool call.
-func callDeltas(u message.ToolUse, index, chunk int, q scripted.Quirks) []object {
-	first := object{"index": index, "id": u.ID, "type": "function", "function": object{"name": u.Name, "arguments": ""}}
-	if q.ZeroIndex {
-		first["index"] = 0
-	}
-	if q.NoIDs {
-		delete(first, "id")
-	}
-	if q.WholeCalls {
-		first["function"] = object{"name": u.Name, "arguments": string(u.Input)}
-		return []object{first}
-	}
-	out := []object{first}
-	for _, s := range scripted.Pieces(string(u.Input), chunk) {
-		out = append(out, object{"index": first["index"], "function": object{"arguments": s}})
-	}
-	return out
-}
-
-func finishReason(a scripted.Answer, calls int, q scripted.Quirks) string {
-	switch {
-	case a.Stop == message.MaxTokens || a.Stop == message.ContextExceeded:
-		return "length"
-	case a.Stop == message.Refusal:
-		return "content_filter"
-	case calls > 0 && !q.StopOnCall:
 		return "tool_calls"
+	case message.MaxTokens, message.ContextExceeded:
+		return "length"
+	case message.Refusal:
+		return "content_filter"
 	}
 	return "stop"
+}
+
+func (c *chatAnswer) broken(f *scripted.Failure) {
+	switch {
+	case f.Status != 0 || f.HTML != 0:
+		failHead(c.events.w, f, chatError(chatRefusal(f)))
+	case f.ErrorEvent != "":
+		c.events.send("", chatError(chatRefusal(f)))
+	default:
+		c.events.cut(f, func() { c.chunk(object{"content": "the half of this that comes is not JSON"}, nil) })
+	}
+}
+
+func (c *chatAnswer) store() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.cache.store(automatic(c.prompt.positions), c.began)
+}
+
+func (c *chatAnswer) usage() object {
+	u := message.Usage{Input: c.cache.prompt() - c.cache.Read, CacheRead: c.cache.Read, Output: outputTokens(c.answer)}
+	if c.answer.Usage != nil {
+		u = *c.answer.Usage
+	}
+	return object{
+		"prompt_tokens": u.Prompt(), "completion_tokens": u.Output, "total_tokens": u.Prompt() + u.Output,
+		"prompt_tokens_details": object{"cached_tokens": u.CacheRead},
+	}
+}
+
+// outputTokens derives how long an answer is.
+func outputTokens(a scripted.Answer) int {
+	return max(1, len(a.Message.AppendJSON(nil))/bytesPerToken)
+}
+
+// playWhole answers without a stream. A connection that would have been cut is cut
+// before anything comes.
+func (c *chatAnswer) playWhole(w http.ResponseWriter, r *http.Request) {
+	for step, err := range c.answer.Steps(r.Context()) {
+		switch step := step.(type) {
+		case scripted.Broken:
+			f := step.Failure
+			switch e := chatError(chatRefusal(f)); {
+			case f.Status != 0 || f.HTML != 0:
+				failHead(w, f, e)
+			case f.ErrorEvent != "":
+				writeJSON(w, http.StatusInternalServerError, e)
+			default:
+				panic(http.ErrAbortHandler)
+			}
+			return
+		case scripted.End:
+			c.store()
+			out := c.frame([]object{{"index": 0, "message": c.whole(), "finish_reason": c.finish()}})
+			out["object"], out["usage"] = "chat.completion", c.usage()
+			writeJSON(w, http.StatusOK, out)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// whole is the message at once.
+func (c *chatAnswer) whole() object {
+	m := object{"role": "assistant", "content": nil}
+	var calls []object
+	for _, b := range c.answer.Message.Content {
+		switch b := b.(type) {
+		case message.Text:
+			m["content"] = b.Text
+		case message.Thinking:
+			m[c.reasoning()] = b.Text
+		case message.ToolUse:
+			calls = append(calls, c.opening(b, string(b.Input)))
+		}
+	}
+	if calls != nil {
+		m["tool_calls"] = calls
+	}
+	return m
 }

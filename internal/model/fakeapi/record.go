@@ -1,27 +1,36 @@
 package fakeapi
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Record is what is known of one request.
 type Record struct {
-	N            int             `json:"n"` // from 1
-	Time         time.Time       `json:"time"`
-	Path         string          `json:"path"`
-	Agent        string          `json:"agent,omitempty"`
-	Status       int             `json:"status"`
-	Error        string          `json:"error,omitempty"`
-	Bytes        int             `json:"bytes"`
-	Messages     int             `json:"messages"`
-	Conversation string          `json:"conversation,omitempty"`
-	Prefix       Prefix          `json:"prefix,omitempty"`
-	CommonPrefix int             `json:"common_prefix_bytes"` // with the request before it in the conversation
-	Cache        CacheUse        `json:"cache"`
-	Body         json.RawMessage `json:"body,omitempty"` // as it came; left out if it is not JSON
+	N            int       `json:"n"` // from 1
+	Time         time.Time `json:"time"`
+	Path         string    `json:"path"`
+	Agent        string    `json:"agent"` // the type, "main" for the main conversation
+	Status       int       `json:"status"`
+	Error        string    `json:"error,omitempty"`
+	Bytes        int       `json:"bytes"`
+	Messages     int       `json:"messages"`
+	Conversation string    `json:"conversation,omitempty"` // the same for all requests of one
+	Prefix       Prefix    `json:"prefix,omitempty"`
+	CommonPrefix int       `json:"common_prefix_bytes"` // with the request before it in the conversation
+	Cache        CacheUse  `json:"cache"`
+
+	Header map[string]string `json:"header,omitempty"` // without credentials
+	// Body is as it came. What is not UTF-8 stands in BodyBase64.
+	Body       string `json:"body,omitempty"`
+	BodyBase64 string `json:"body_base64,omitempty"`
 }
 
 // Prefix says how a request begins, compared with the one before it in its
@@ -32,63 +41,104 @@ const (
 	First     Prefix = "first"     // there is none before it
 	Identical Prefix = "identical" // with all of that one, up to the end of its messages, byte for byte
 	Marked    Prefix = "marked"    // the same, but for cache_control marks
-	Changed   Prefix = "changed"   // differently: a cache would be missed
+	Changed   Prefix = "changed"   // differently: signed thinking and the cache are lost
 )
 
-// CacheUse is what a prefix cache would have read and written, in tokens of four bytes.
+// CacheUse is what a prefix cache would have read and written, in tokens.
 type CacheUse struct {
-	Read  int `json:"read"`
-	Write int `json:"write"`
-	Input int `json:"input"` // neither
+	Read    int `json:"read"`
+	Write   int `json:"write"` // for five minutes
+	Write1h int `json:"write_1h"`
+	Input   int `json:"input"` // neither
 }
 
-// sent is what a request of a conversation said, for the next to be compared with.
-type sent struct {
-	head     []byte // up to the end of the messages
-	unmarked string // the same without marks
+func (c CacheUse) prompt() int { return c.Read + c.Write + c.Write1h + c.Input }
+
+// front is a body up to the end of its messages, which is where the next request of
+// a conversation goes on.
+type front []byte
+
+// frontOf cuts a body behind its messages.
+func frontOf(body []byte, messages []json.RawMessage) front {
+	last := messages[len(messages)-1]
+	return body[:bytes.LastIndex(body, last)+len(last)]
 }
 
-// note keeps a record and compares the request with the one before it. The caller
-// does not hold the lock.
-func (f *Server) note(r Record, body []byte, s sent) Record {
+// secret are the headers that are not recorded.
+func secret(name string) bool {
+	switch name {
+	case "Authorization", "X-Api-Key", "Cookie", "Proxy-Authorization":
+		return true
+	}
+	return false
+}
+
+func newRecord(r *http.Request, body []byte) Record {
+	rec := Record{Time: time.Now(), Path: r.URL.Path, Agent: agentOf(r).Type, Bytes: len(body), Header: map[string]string{}}
+	if rec.Agent == "" {
+		rec.Agent = "main"
+	}
+	for name, values := range r.Header {
+		if !secret(name) {
+			rec.Header[name] = strings.Join(values, ", ")
+		}
+	}
+	if utf8.Valid(body) {
+		rec.Body = string(body)
+	} else {
+		rec.BodyBase64 = base64.StdEncoding.EncodeToString(body)
+	}
+	return rec
+}
+
+// note keeps a record of a request, and compares it with the one before. at is nil
+// if there is nothing to compare.
+func (f *Server) note(rec Record, at front) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r.N, r.Time, r.Bytes = len(f.seen)+1, time.Now(), len(body)
-	if json.Valid(body) {
-		r.Body = body
-	}
-	if s.head != nil {
-		old, ok := f.last[r.Conversation]
-		r.Prefix, r.CommonPrefix = compare(old, s, ok)
-		if r.Status < 400 {
-			f.last[r.Conversation] = s
+	rec.N = len(f.seen) + 1
+	if at != nil {
+		old, ok := f.last[rec.Conversation]
+		rec.Prefix, rec.CommonPrefix = compare(old, at, ok)
+		if rec.Status < 400 {
+			f.last[rec.Conversation] = at
 		}
 	}
-	f.seen = append(f.seen, r)
 	if f.log != nil {
-		line, err := json.Marshal(r)
-		if err == nil {
-			_, err = f.log.Write(append(line, '\n'))
-		}
-		if err != nil {
+		if err := f.write(rec); err != nil {
 			f.log = nil // the disk is full: the record in memory goes on
 		}
 	}
-	return r
+	if !f.bodies {
+		rec.Body, rec.BodyBase64 = "", ""
+	}
+	f.seen = append(f.seen, rec)
 }
 
-func compare(old, now sent, ok bool) (Prefix, int) {
+// write appends a line to the log, in one write.
+func (f *Server) write(rec Record) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(rec); err != nil {
+		return err
+	}
+	_, err := f.log.Write(line.Bytes())
+	return err
+}
+
+func compare(old, now front, ok bool) (Prefix, int) {
 	if !ok {
 		return First, 0
 	}
 	n := 0
-	for n < len(old.head) && n < len(now.head) && old.head[n] == now.head[n] {
+	for n < len(old) && n < len(now) && old[n] == now[n] {
 		n++
 	}
 	switch {
-	case n == len(old.head):
+	case n == len(old):
 		return Identical, n
-	case strings.HasPrefix(now.unmarked, old.unmarked):
+	case bytes.HasPrefix(unmarked(now), unmarked(old)):
 		return Marked, n
 	}
 	return Changed, n
@@ -98,7 +148,7 @@ func compare(old, now sent, ok bool) (Prefix, int) {
 func (f *Server) Requests() []Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]Record(nil), f.seen...)
+	return slices.Clone(f.seen)
 }
 
 // Report sums up all requests.
@@ -108,12 +158,15 @@ type Report struct {
 	Bytes    int            `json:"bytes"`
 	Prefixes map[Prefix]int `json:"prefixes"`
 	Cache    CacheUse       `json:"cache"`
+	Log      []Record       `json:"log"` // without headers and bodies
 }
 
 // Report sums up all requests so far.
 func (f *Server) Report() Report {
-	r := Report{Errors: map[string]int{}, Prefixes: map[Prefix]int{}}
-	for _, rec := range f.Requests() {
+	r := Report{Errors: map[string]int{}, Prefixes: map[Prefix]int{}, Log: f.Requests()}
+	for i := range r.Log {
+		rec := &r.Log[i]
+		rec.Header, rec.Body, rec.BodyBase64 = nil, "", ""
 		r.Requests++
 		r.Bytes += rec.Bytes
 		if rec.Prefix != "" {
@@ -124,6 +177,7 @@ func (f *Server) Report() Report {
 		}
 		r.Cache.Read += rec.Cache.Read
 		r.Cache.Write += rec.Cache.Write
+		r.Cache.Write1h += rec.Cache.Write1h
 		r.Cache.Input += rec.Cache.Input
 	}
 	return r
@@ -131,6 +185,9 @@ func (f *Server) Report() Report {
 
 // String is the report as JSON.
 func (r Report) String() string {
-	b, _ := json.Marshal(r) // maps of strings and numbers always encode
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		panic(err) // strings, numbers and times
+	}
 	return string(b)
 }

@@ -1,20 +1,16 @@
 // Package fakeapi serves a script over the wire protocols of real providers, so
 // that everything from the HTTP client up is tested with the same scenes. It is as
-// strict as they are: a request that they would refuse is refused.
+// strict as they are: a request that they would refuse is refused. And it says
+// what a real one does not: how requests begin, and what a cache made of them.
 package fakeapi
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"sync"
-	"time"
 
 	"heddle/internal/model"
 	"heddle/internal/model/scripted"
@@ -23,146 +19,130 @@ import (
 // Server plays a script. It is an [http.Handler].
 type Server struct {
 	engine *scripted.Engine
-	quirks scripted.Quirks
+	script *scripted.Script
 	mux    *http.ServeMux
-	log    io.Writer // one JSON line a request; nil: none
 
-	mu    sync.Mutex
-	seen  []Record
-	cache cache
-	last  map[string]sent // by conversation: what the newest request of it said
+	mu     sync.Mutex
+	log    io.Writer // one JSON line a request; nil: none
+	bodies bool      // keep them in memory
+	seen   []Record
+	last   map[string]front // by conversation: what its newest request began with
+	cache  cache
+	paused map[digest]bool // answers that stopped with pause_turn
 }
 
-// NewServer returns a server that plays s, and writes each request to log, which
-// may be nil.
+// NewServer returns a server that plays s from the beginning. It writes a record of
+// each request to log; if log is nil, it keeps the bodies in memory instead.
 func NewServer(s *scripted.Script, log io.Writer) *Server {
 	f := &Server{
-		engine: scripted.NewEngine(s), quirks: s.Quirks, mux: http.NewServeMux(), log: log,
-		cache: cache{entries: map[[sha256.Size]byte]time.Time{}}, last: map[string]sent{},
+		engine: scripted.NewEngine(s), script: s, mux: http.NewServeMux(), log: log, bodies: log == nil,
+		last: map[string]front{}, cache: cache{}, paused: map[digest]bool{},
 	}
 	f.mux.HandleFunc("POST /v1/messages", f.messages)
 	f.mux.HandleFunc("POST /v1/messages/count_tokens", f.countTokens)
 	f.mux.HandleFunc("POST /v1/chat/completions", f.chat)
 	f.mux.HandleFunc("POST /chat/completions", f.chat)
 	f.mux.HandleFunc("GET /v1/models", f.models)
+	f.mux.HandleFunc("GET /v1/models/{id}", f.model)
 	f.mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, f.Report()) })
+	f.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, http.StatusNotFound, anthropicError(refusal{kind: "not_found_error", message: r.Method + " " + r.URL.Path + " is not served here"}))
+	})
 	return f
 }
 
 func (f *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
+// object is a JSON object of an answer.
+type object map[string]any
+
+// refusal is why a request is not answered.
+type refusal struct {
+	status              int
+	kind, code, message string
+}
+
+func (r refusal) Error() string { return r.message }
+
+func invalid(format string, args ...any) error {
+	return refusal{status: http.StatusBadRequest, kind: "invalid_request_error", message: fmt.Sprintf(format, args...)}
+}
+
+// refusalOf is err, or a refusal that says the same.
+func refusalOf(err error) refusal {
+	var r refusal
+	if !errors.As(err, &r) {
+		r = refusal{status: http.StatusBadRequest, kind: "invalid_request_error", message: err.Error()}
+	}
+	return r
+}
+
 // maxBody is what the real API takes at most.
 const maxBody = 32 << 20
 
-// read reads a request's body.
+// read reads the body of a request.
 func read(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return nil, err
+		return body, fmt.Errorf("read the request: %w", err)
 	}
 	if len(body) > maxBody {
-		return nil, refused{http.StatusRequestEntityTooLarge, "request_too_large", "the request is larger than 32 MB"}
+		return body[:0], refusal{status: http.StatusRequestEntityTooLarge, kind: "request_too_large", message: "Request exceeds the maximum size"}
 	}
 	return body, nil
 }
 
-// refused is why a request is not answered.
-type refused struct {
-	status        int
-	kind, message string
-}
-
-func (r refused) Error() string { return r.message }
-
-func invalid(format string, args ...any) error {
-	return refused{http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...)}
-}
-
-// asRefused classifies err.
-func asRefused(err error) refused {
-	var r refused
-	if errors.As(err, &r) {
-		return r
+// authorize refuses who shows no key. Any key will do.
+func authorize(r *http.Request) error {
+	if r.Header.Get("X-Api-Key") == "" && r.Header.Get("Authorization") == "" {
+		return refusal{status: http.StatusUnauthorized, kind: "authentication_error", code: "invalid_api_key", message: "x-api-key header is required"}
 	}
-	return refused{http.StatusBadRequest, "invalid_request_error", err.Error()}
+	return nil
 }
 
 // agentOf reads who asks. Only heddle says so, and only to loopback.
 func agentOf(r *http.Request) model.Agent {
 	var a struct{ ID, Type, Name string }
-	if err := json.Unmarshal([]byte(r.Header.Get("X-Heddle-Agent")), &a); err != nil {
+	if json.Unmarshal([]byte(r.Header.Get("X-Heddle-Agent")), &a) != nil {
 		return model.Agent{Type: "main"}
 	}
 	return model.Agent{ID: a.ID, Type: a.Type, Name: a.Name}
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that left hears nothing
+// tooLong refuses a prompt that is longer than the script's window.
+func (f *Server) tooLong(tokens int) error {
+	if w := f.script.Window; w > 0 && tokens > w {
+		return refusal{
+			status: http.StatusBadRequest, kind: "invalid_request_error", code: "context_length_exceeded",
+			message: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, w),
+		}
+	}
+	return nil
 }
 
 func (f *Server) models(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list", "has_more": false,
-		"data": []any{map[string]any{"id": "scripted", "type": "model", "object": "model", "display_name": "A script"}},
-	})
+	writeJSON(w, http.StatusOK, object{"object": "list", "has_more": false, "data": []any{f.describe("scripted")}})
 }
 
-// Options configure [Run].
-type Options struct {
-	Script string        // a file
-	Addr   string        // to listen at
-	Record string        // a file that gets every request; empty: none
-	For    time.Duration // end after so long; 0: when the context is done
-	Log    io.Writer     // for people
+func (f *Server) model(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, http.StatusOK, f.describe(r.PathValue("id")))
 }
 
-// Run serves a script until ctx is done. It listens on loopback only.
-func Run(ctx context.Context, o Options) error {
-	script, err := scripted.LoadFile(o.Script)
-	if err != nil {
-		return err
+func (f *Server) describe(id string) object {
+	window := f.script.Window
+	if window == 0 {
+		window = 200_000
 	}
-	host, _, err := net.SplitHostPort(o.Addr)
-	if err != nil {
-		return fmt.Errorf("address %q: want host:port, such as 127.0.0.1:0", o.Addr)
+	return object{
+		"id": id, "type": "model", "object": "model", "display_name": "A script", "owned_by": "fakeapi",
+		"max_input_tokens": window, "max_tokens": 64_000,
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("address %q is not on loopback; a fake server answers no other machine", o.Addr)
-	}
-	var record io.Writer
-	if o.Record != "" {
-		file, err := os.OpenFile(o.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return fmt.Errorf("open the record: %w", err)
-		}
-		defer file.Close()
-		record = file
-	}
-	l, err := net.Listen("tcp", o.Addr)
-	if err != nil {
-		return err
-	}
-	f := NewServer(script, record)
-	fmt.Fprintf(o.Log, "export ANTHROPIC_BASE_URL=http://%s\nexport OPENAI_BASE_URL=http://%s/v1\n", l.Addr(), l.Addr())
-	if o.For > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.For)
-		defer cancel()
-	}
-	err = serve(ctx, l, f)
-	fmt.Fprintf(o.Log, "%s\n", f.Report())
-	return err
 }
 
-// serve serves until ctx is done; open answers are broken off.
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	stopped := context.AfterFunc(ctx, func() { srv.Close() })
-	defer stopped()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // a client that left hears nothing
 }

@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -10,8 +9,7 @@ import (
 	"heddle/internal/model"
 )
 
-// Conversation is what the engine looks at: all of it, so that a script goes on
-// after a resume as if nothing had happened.
+// Conversation is what the engine looks at.
 type Conversation struct {
 	Agent    model.Agent
 	System   string
@@ -20,84 +18,175 @@ type Conversation struct {
 
 // Answer is what a model says next.
 type Answer struct {
-	Message  message.Message
-	Stop     message.StopReason
-	Category string
-	Usage    *Usage
-	Turn     Turn     // as written, for its pauses and pieces
-	Fail     *Failure // the request fails in this way instead
+	// ID is the same whenever the same turn is played to the same agent.
+	ID string
+	// Message is what the model says. The input of its calls is as it was written,
+	// JSON or not: a client must see to that. Thinking has no signature.
+	Message message.Message
+	Stop    message.StopReason
+	Refusal *model.RefusalDetails
+	Usage   *message.Usage // nil: to be derived
+	Fail    *Failure       // the request fails in this way, instead or on the way
+
+	turn Turn // for its pauses and pieces
 }
 
-// Engine plays a script. It remembers only how often a failure has happened.
+// Engine plays a script. It is safe for use by many goroutines.
+//
+// It remembers how often a failure happened, and answers that a client may not
+// keep. All else comes from the conversation.
 type Engine struct {
 	script *Script
 
 	mu     sync.Mutex
-	failed map[[2]int]int // by agent and turn
+	failed map[place]int
+	given  map[place]bool     // answers that clients throw away, as given
+	thrown map[speaker][]int  // turns whose answers were thrown away
+	latest map[speaker]string // markers, for a summary of a conversation that is not there
 }
 
-// NewEngine returns an engine for s.
-func NewEngine(s *Script) *Engine { return &Engine{script: s, failed: map[[2]int]int{}} }
-
-// waiting is the answer of a turn that is held back. Such answers do not count.
-const waiting = "(waiting)"
-
-// Next returns the next answer of an agent.
-func (e *Engine) Next(c Conversation) (Answer, error) {
-	at, agent, err := e.agent(c)
-	if err != nil {
-		return Answer{}, err
-	}
-	newest := lastUser(c.Messages)
-	done := played(c.Messages)
-	if strings.Contains(newest, summaryRequest) {
-		text := agent.Summary
-		if text == "" {
-			text = "A summary."
-		}
-		return say(fmt.Sprintf("%s\n[script turn %d]", text, done)), nil
-	}
-	n, turn, ok := agent.turn(done)
-	if !ok {
-		return Answer{}, fmt.Errorf("the script has no turn %d for %s", done+1, describe(c.Agent))
-	}
-	if !turn.Wait.matches(newest) {
-		return say(waiting), nil
-	}
-	if !turn.Expect.matches(newest) {
-		return Answer{}, fmt.Errorf("turn %d of %s expects %q, but the message is: %s", done+1, describe(c.Agent), turn.Expect, shorten(newest))
-	}
-	values, err := agent.values(c.Messages)
-	if err != nil {
-		return Answer{}, err
-	}
-	a, err := turn.answer(done, values)
-	if err != nil {
-		return Answer{}, fmt.Errorf("turn %d of %s: %w", done+1, describe(c.Agent), err)
-	}
-	a.Fail = e.failure(at, n, turn.Fail)
-	return a, nil
+// speaker is an agent that plays a rule.
+type speaker struct {
+	rule int
+	id   string
 }
+
+type place struct {
+	speaker
+	turn int
+}
+
+// NewEngine returns an engine that plays s from the beginning.
+func NewEngine(s *Script) *Engine {
+	return &Engine{script: s, failed: map[place]int{}, given: map[place]bool{}, thrown: map[speaker][]int{}, latest: map[speaker]string{}}
+}
+
+// Script returns what the engine plays.
+func (e *Engine) Script() *Script { return e.script }
 
 // summaryRequest is how heddle asks for a summary.
 const summaryRequest = "Write a summary of this conversation so far."
 
-// Agent finds the rule for an agent.
-func (e *Engine) agent(c Conversation) (int, Agent, error) {
-	first := ""
-	if len(c.Messages) > 0 {
-		first = c.Messages[0].Text()
+// Next returns the next answer of an agent. An error means that script and
+// conversation do not fit; it says where.
+func (e *Engine) Next(c Conversation) (Answer, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, err := e.next(c)
+	if err != nil {
+		return Answer{}, fmt.Errorf("script %s: %w", e.script.name, err)
+	}
+	return a, nil
+}
+
+func (e *Engine) next(c Conversation) (Answer, error) {
+	rule, err := e.rule(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	agent := &e.script.Agents[rule]
+	who := speaker{rule, c.Agent.ID}
+	t := follow(agent, e.thrown[who], c.Messages)
+	if strings.Contains(t.fresh(), summaryRequest) {
+		return e.summary(who, t, len(c.Messages) > 1), nil
+	}
+	turn, ok := agent.turn(t.turn)
+	if at := (place{who, t.turn}); ok && e.given[at] {
+		// Asked again where it had an answer that is not kept: that is history.
+		delete(e.given, at)
+		e.thrown[who] = append(e.thrown[who], t.turn)
+		t = follow(agent, e.thrown[who], c.Messages)
+		turn, ok = agent.turn(t.turn)
+	}
+	if !ok {
+		return Answer{}, fmt.Errorf("the script has no turn %d for %s", t.turn+1, describe(c.Agent))
+	}
+	held, err := t.meets(turn)
+	if held {
+		return say("msg_waiting", waiting), nil
+	}
+	var a Answer
+	if err == nil {
+		a, err = turn.answer(t, c.Agent)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("turn %d of %s: %w", t.turn+1, describe(c.Agent), err)
+	}
+	if a.Usage == nil && e.script.Usage != nil {
+		u := e.script.Usage.Tokens()
+		a.Usage = &u
+	}
+	at := place{who, t.turn}
+	a.Fail = e.failure(at, turn.Fail)
+	if a.Fail == nil || a.Fail.Pings > 0 {
+		e.given[at] = a.notKept()
+		e.latest[who] = t.marker(rule)
+	}
+	return a, nil
+}
+
+// failure returns how the request fails, if it still does.
+func (e *Engine) failure(at place, f *Failure) *Failure {
+	if f == nil || e.failed[at] >= max(int(f.Times), 1) {
+		return nil
+	}
+	e.failed[at]++
+	return f
+}
+
+// notKept reports whether clients throw the answer away and may ask again.
+func (a Answer) notKept() bool {
+	n := len(a.Message.Content)
+	switch a.Stop {
+	case message.Refusal:
+		return true
+	case message.MaxTokens, message.ContextExceeded:
+		if n == 0 {
+			return true
+		}
+		_, call := a.Message.Content[n-1].(message.ToolUse)
+		return call
+	}
+	return n == 0
+}
+
+// rule finds the rule for an agent. After a summary, whose beginning is not
+// that of the agent any more, it is the one before.
+func (e *Engine) rule(c Conversation) (int, error) {
+	first := firstText(c.Messages)
+	if m, ok := parseMarker(first); ok && m.Rule > 0 && m.Rule <= len(e.script.Agents) {
+		return m.Rule - 1, nil
 	}
 	isMain := c.Agent.Type == "main" || c.Agent == (model.Agent{})
 	for i, a := range e.script.Agents {
 		if a.Main && !isMain || a.Type != "" && a.Type != c.Agent.Type || a.Name != "" && a.Name != c.Agent.Name {
 			continue
 		}
-		if a.Prompt.matches(first) && a.System.matches(c.System) {
-			return i, a, nil
+		if a.Prompt.fits(first) && a.System.fits(c.System) {
+			return i, nil
 		}
 	}
-	return 0, Agent{}, fmt.Errorf("the script has no agent that fits %s with the prompt %q", describe(c.Agent), shorten(first))
+	return 0, fmt.Errorf("no agent of the script fits %s with the prompt: %s", describe(c.Agent), shorten(first))
+}
+
+func firstText(messages []message.Message) string {
+	for _, m := range messages {
+		if text := m.Text(); m.Role == message.User && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// turn returns turn n, from 0, counting repeated ones.
+func (a *Agent) turn(n int) (Turn, bool) {
+	for _, t := range a.Turns {
+		if n < t.times() {
+			return t, true
+		}
+		n -= t.times()
+	}
+	return Turn{}, false
 }
 
 func describe(a model.Agent) string {
@@ -107,92 +196,14 @@ func describe(a model.Agent) string {
 	case a.Type == "" || a.Type == "main":
 		return "agent main"
 	}
-	return "an agent of type " + a.Type
+	return "agent of type " + a.Type
 }
 
+// shorten makes one line of s, not longer than an error should be.
 func shorten(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 300 {
-		return string(r[:150]) + " … " + string(r[len(r)-150:])
+	if r := []rune(s); len(r) > 400 {
+		return string(r[:200]) + " … " + string(r[len(r)-200:])
 	}
 	return s
-}
-
-// turn returns turn n, from 0, counting repeated ones.
-func (a Agent) turn(n int) (index int, t Turn, ok bool) {
-	for i, t := range a.Turns {
-		times := max(int(t.Repeat), 1)
-		if n < times {
-			return i, t, true
-		}
-		n -= times
-	}
-	return 0, Turn{}, false
-}
-
-// marker is what a summary says of the turns that it replaces.
-var marker = regexp.MustCompile(`\[script turn (\d+)\]`)
-
-// played counts the turns that were played.
-func played(messages []message.Message) int {
-	n := 0
-	for _, m := range messages {
-		text := m.Text()
-		switch {
-		case m.Role == message.Assistant && text != waiting:
-			n++
-		case m.Role == message.User:
-			if found := marker.FindStringSubmatch(text); found != nil {
-				fmt.Sscan(found[1], &n)
-			}
-		}
-	}
-	return n
-}
-
-// lastUser returns all text after the last answer: messages and results.
-func lastUser(messages []message.Message) string {
-	from := len(messages)
-	for from > 0 && messages[from-1].Role == message.User {
-		from--
-	}
-	return textOf(messages[from:])
-}
-
-// textOf returns the text of messages, tool results included.
-func textOf(messages []message.Message) string {
-	var parts []string
-	for _, m := range messages {
-		for _, b := range m.Content {
-			switch b := b.(type) {
-			case message.Text:
-				parts = append(parts, b.Text)
-			case message.ToolResult:
-				parts = append(parts, message.Message{Content: b.Content}.Text())
-			}
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// failure returns how the request fails, if it still does.
-func (e *Engine) failure(agent, turn int, f *Failure) *Failure {
-	if f == nil {
-		return nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	key := [2]int{agent, turn}
-	if e.failed[key] >= max(int(f.Times), 1) {
-		return nil
-	}
-	e.failed[key]++
-	return f
-}
-
-func say(text string) Answer {
-	return Answer{
-		Message: message.Message{Role: message.Assistant, Content: []message.Block{message.Text{Text: text}}},
-		Stop:    message.EndTurn,
-	}
 }

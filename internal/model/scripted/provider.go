@@ -1,32 +1,51 @@
 package scripted
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
-	"net/http"
-	"strings"
-	"time"
 
 	"heddle/internal/message"
 	"heddle/internal/model"
 )
 
-// Provider plays a script inside the program: no server, no wire.
-type Provider struct {
-	engine *Engine
-}
+const providerName = "scripted"
 
-// New returns a provider that plays s.
-func New(s *Script) *Provider { return &Provider{engine: NewEngine(s)} }
+// Provider plays a script inside the program: no server, no wire.
+type Provider struct{ engine *Engine }
+
+var _ model.Provider = (*Provider)(nil)
+
+// New returns a provider that plays s from the beginning.
+func New(s *Script) *Provider { return &Provider{NewEngine(s)} }
 
 // Name is the part before the slash in provider/model.
-func (*Provider) Name() string { return "scripted" }
+func (*Provider) Name() string { return providerName }
 
-// EncodePrefix keeps the system prompt, which rules may look at.
+// EncodePrefix serialises system prompt and tools.
 func (*Provider) EncodePrefix(p model.Prompt) []byte {
-	b, _ := json.Marshal(strings.Join(p.System, "\n")) // a string always encodes
-	return b
+	dst := []byte(`{"system":[`)
+	for i, text := range p.System {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = message.Text{Text: text}.AppendJSON(dst)
+	}
+	dst = append(dst, `],"tools":[`...)
+	for i, t := range p.Tools {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"name":`...)
+		dst = message.AppendString(dst, t.Name)
+		dst = append(dst, `,"description":`...)
+		dst = message.AppendString(dst, t.Description)
+		dst = append(dst, `,"input_schema":`...)
+		dst = append(append(dst, t.Schema...), '}')
+	}
+	return append(dst, `]}`...)
 }
 
 // EncodeMessage returns the canonical form.
@@ -43,208 +62,150 @@ func (p *Provider) Stream(ctx context.Context, r *model.Request) iter.Seq2[model
 
 // play yields an answer. It returns nil when the consumer has it, or left.
 func (p *Provider) play(ctx context.Context, r *model.Request, yield func(model.Event, error) bool) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	c, err := decode(r)
 	if err != nil {
-		return bad(err)
+		return refused(err)
 	}
 	a, err := p.engine.Next(c)
 	if err != nil {
-		return bad(err)
+		return refused(err)
 	}
-	if err := sleep(ctx, time.Duration(a.Turn.Pause)); err != nil {
-		return err
+	usage := a.usage(r)
+	if w := p.engine.script.Window; w > 0 && usage.Prompt() > w {
+		e := refused(fmt.Errorf("prompt is too long: %d tokens > %d maximum", usage.Prompt(), w))
+		e.Class = model.ContextFull
+		return e
 	}
-	events := a.events(r)
-	if a.Fail != nil {
-		return a.Fail.play(ctx, events, yield)
-	}
-	for _, ev := range events {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+	for step, err := range a.Steps(ctx) {
+		if err != nil {
+			return err
 		}
-		if !yield(ev, nil) {
+		ev, err := a.event(step, r, usage)
+		if err != nil {
+			return err
+		}
+		if ev != nil && !yield(ev, nil) {
 			return nil
 		}
 	}
 	return nil
 }
 
-func bad(err error) error {
-	return &model.Error{Provider: "scripted", Class: model.BadRequest, Message: err.Error(), Err: err}
+func refused(err error) *model.Error {
+	return &model.Error{Provider: providerName, Class: model.BadRequest, Message: err.Error(), Err: err}
 }
 
 func decode(r *model.Request) (Conversation, error) {
 	c := Conversation{Agent: r.Agent}
-	if err := json.Unmarshal(r.Prefix, &c.System); err != nil {
-		return c, err
+	var prefix struct {
+		System []struct {
+			Text string `json:"text"`
+		} `json:"system"`
 	}
-	for _, raw := range r.Messages {
+	if err := json.Unmarshal(r.Prefix, &prefix); err != nil {
+		return c, fmt.Errorf("the prefix of the request: %w", err)
+	}
+	for i, s := range prefix.System {
+		if i > 0 {
+			c.System += "\n\n"
+		}
+		c.System += s.Text
+	}
+	for i, raw := range r.Messages {
 		var m message.Message
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return c, err
+			return c, fmt.Errorf("message %d of the request: %w", i, err)
 		}
 		c.Messages = append(c.Messages, m)
 	}
 	return c, nil
 }
 
-// defaultChunk is how many characters a piece of text has.
-const defaultChunk = 40
-
-// events are the deltas of an answer, and the response.
-func (a Answer) events(r *model.Request) []model.Event {
-	resp := model.Response{ID: "msg_scripted", Model: r.Model.ID, Stop: a.Stop, Usage: a.usage(r)}
-	events := []model.Event{model.Started{ID: resp.ID, Model: resp.Model, Usage: resp.Usage}}
-	if a.Stop == message.Refusal {
-		resp.Refusal = &model.RefusalDetails{Category: a.Category}
-	}
-	for i, b := range a.Message.Content {
-		switch b := b.(type) {
-		case message.Text:
-			for _, piece := range Pieces(b.Text, a.Turn.Chunk) {
-				events = append(events, model.TextDelta{Index: i, Text: piece})
-			}
-		case message.Thinking:
-			for _, piece := range Pieces(b.Text, a.Turn.Chunk) {
-				events = append(events, model.ThinkingDelta{Index: i, Text: piece})
-			}
-		case message.ToolUse:
-			events = append(events, model.ToolStarted{Index: i, ID: b.ID, Name: b.Name}, model.InputDelta{Index: i, JSON: string(b.Input)})
+// event is a step as a client reports it.
+func (a Answer) event(s Step, r *model.Request, usage message.Usage) (model.Event, error) {
+	switch s := s.(type) {
+	case Begin:
+		started := usage
+		started.Output = 0
+		return model.Started{ID: a.ID, Model: r.Model.ID, Usage: started}, nil
+	case Open:
+		if u, ok := s.Block.(message.ToolUse); ok {
+			return model.ToolStarted{Index: s.Index, ID: u.ID, Name: u.Name}, nil
 		}
+	case Piece:
+		switch s.Block.(type) {
+		case message.Text:
+			return model.TextDelta{Index: s.Index, Text: s.Text}, nil
+		case message.Thinking:
+			return model.ThinkingDelta{Index: s.Index, Text: s.Text}, nil
+		}
+		return model.InputDelta{Index: s.Index, JSON: s.Text}, nil
+	case Stray:
+		e := (&Failure{Disorder: true}).err()
+		e.Message = fmt.Sprintf("the stream makes no sense: block %d has not begun", s.Index)
+		return nil, e
+	case Broken:
+		return nil, s.Failure.err()
+	case End:
+		m, partial := a.kept()
+		return model.Response{
+			ID: a.ID, Model: r.Model.ID, Message: m, Stop: a.Stop, Partial: partial, Refusal: a.Refusal, Usage: usage,
+		}, nil
+	case Close, Ping:
+	default:
+		panic(fmt.Sprintf("step %T", s))
 	}
-	resp.Message, resp.Partial = complete(a)
-	return append(events, resp)
+	return nil, nil
 }
 
-// complete is the message as a client keeps it: what the limit cut off is apart,
-// and input is clean.
-func complete(a Answer) (m message.Message, partial *message.ToolUse) {
+// signature stands in for that of a provider.
+const signature = "scripted"
+
+// kept is the message as a client keeps it: what the limit cut off is apart, input
+// is clean, thinking signed.
+func (a Answer) kept() (m message.Message, partial *message.ToolUse) {
 	m.Role = message.Assistant
 	cut := a.Stop == message.MaxTokens || a.Stop == message.ContextExceeded
 	for i, b := range a.Message.Content {
-		if u, ok := b.(message.ToolUse); ok {
-			input, valid := message.CleanInput(u.Input)
-			u.Input, u.Malformed = input, !valid
+		switch block := b.(type) {
+		case message.Thinking:
+			block.Signature = signature
+			b = block
+		case message.ToolUse:
+			input, ok := message.CleanInput(block.Input)
+			block.Input, block.Malformed = input, !ok
 			if cut && i == len(a.Message.Content)-1 {
-				partial = &u
-				continue
+				return m, &block
 			}
-			b = u
+			b = block
 		}
 		m.Content = append(m.Content, b)
 	}
-	return m, partial
+	return m, nil
 }
 
-// usage derives figures from lengths, at four bytes a token: the prompt of the request
-// before counts as read from a cache.
+// bytesPerToken is a fair guess, and the same everywhere.
+const bytesPerToken = 4
+
+// usage is what the script says, or else derived from lengths: what the request
+// before this one sent was read from a cache, the rest written to it.
 func (a Answer) usage(r *model.Request) message.Usage {
-	if u := a.Usage; u != nil {
-		return message.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
+	if a.Usage != nil {
+		return *a.Usage
 	}
-	old, all := len(r.Prefix), len(r.Prefix)
-	for i, m := range r.Messages {
+	all, before := len(r.Prefix), 0
+	for _, m := range r.Messages {
+		if bytes.HasPrefix(m, []byte(`{"role":"assistant"`)) {
+			before = all // the answer to this much
+		}
 		all += len(m)
-		if i < len(r.Messages)-2 {
-			old += len(m)
-		}
 	}
-	if len(r.Messages) < 3 {
-		old = 0
+	return message.Usage{
+		CacheRead:  before / bytesPerToken,
+		CacheWrite: all/bytesPerToken - before/bytesPerToken,
+		Output:     max(1, len(a.Message.AppendJSON(nil))/bytesPerToken),
 	}
-	return message.Usage{CacheRead: old / 4, CacheWrite: (all - old) / 4, Output: len(a.Message.AppendJSON(nil)) / 4}
-}
-
-// Pieces cuts text into pieces of so many characters, 40 if that is 0.
-func Pieces(s string, chunk int) []string {
-	if chunk <= 0 {
-		chunk = defaultChunk
-	}
-	var out []string
-	for r := []rune(s); len(r) > 0; {
-		n := min(chunk, len(r))
-		out = append(out, string(r[:n]))
-		r = r[n:]
-	}
-	return out
-}
-
-// sleep waits, or returns why not.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// play fails as f says: with the error that a client of a real server would report.
-func (f *Failure) play(ctx context.Context, events []model.Event, yield func(model.Event, error) bool) error {
-	if f.Pings > 0 {
-		if err := sleep(ctx, time.Duration(f.Pings)); err != nil {
-			return err
-		}
-		for _, ev := range events {
-			if !yield(ev, nil) {
-				return nil
-			}
-		}
-		return nil
-	}
-	if f.Status != 0 {
-		return f.httpError()
-	}
-	for i, ev := range events[:len(events)-1] {
-		if i >= f.Cut {
-			break
-		}
-		if !yield(ev, nil) {
-			return nil
-		}
-	}
-	e := &model.Error{Provider: "scripted", Class: model.Cut, Status: http.StatusOK, Message: "the answer ended before it was complete"}
-	switch {
-	case f.Silence > 0:
-		if err := sleep(ctx, time.Duration(f.Silence)); err != nil {
-			return err
-		}
-		e.Class, e.Message = model.Silent, "nothing came for "+time.Duration(f.Silence).String()
-	case f.ErrorEvent != "":
-		e.Class, e.Type, e.Message = classOf(f.ErrorEvent, 0), f.ErrorEvent, f.Message
-	case f.Disorder:
-		e.Message = "the stream is malformed: block 7 has not begun"
-	}
-	return e
-}
-
-func (f *Failure) httpError() error {
-	return &model.Error{
-		Provider: "scripted", Class: classOf(f.Type, f.Status), Status: f.Status, Type: f.Type, Message: f.Message,
-		RetryAfter: time.Duration(f.RetryAfter),
-	}
-}
-
-// classOf classifies an error by its type, or else by its status.
-func classOf(kind string, status int) model.Class {
-	switch {
-	case kind == "overloaded_error" || status == 529 || status == http.StatusServiceUnavailable:
-		return model.Overloaded
-	case kind == "rate_limit_error" || status == http.StatusTooManyRequests:
-		return model.RateLimited
-	case kind == "authentication_error" || status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return model.BadCredential
-	case kind == "not_found_error" || status == http.StatusNotFound:
-		return model.UnknownModel
-	case status == http.StatusRequestEntityTooLarge:
-		return model.TooLarge
-	case kind == "invalid_request_error" || status == http.StatusBadRequest:
-		return model.BadRequest
-	}
-	return model.ServerError
 }

@@ -1,220 +1,149 @@
 // Package scripted is a model that plays a script: for tests, demos and bug
 // reports. A script is YAML; docs/scripted-models.md describes it.
+//
+// An [Engine] finds the next answer of an agent by looking at its conversation
+// and nothing else, so that a script goes on after a resume as if nothing had
+// happened. A [Provider] plays it inside the program; package fakeapi over HTTP.
 package scripted
 
-import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"regexp"
-	"strings"
-	"time"
-
-	"github.com/goccy/go-yaml"
-
-	"heddle/internal/message"
-)
+import "heddle/internal/message"
 
 // Script says what each agent answers, turn by turn.
 type Script struct {
-	Agents []Agent `yaml:"agents"`
+	// Window is how many tokens a prompt may have. A longer one is refused as a
+	// real model refuses it. 0 is no limit.
+	Window int    `yaml:"window"`
+	Usage  *Usage `yaml:"usage"` // of every turn that has none of its own
+	// Quirks make the Chat Completions side of the fake server behave like some
+	// local servers.
 	Quirks Quirks  `yaml:"quirks"`
+	Agents []Agent `yaml:"agents"`
+
+	name string // where it was read from
 }
 
 // Agent is a rule: the first that fits an agent plays it.
 type Agent struct {
-	Main   bool    `yaml:"main"`   // only the main conversation
-	Type   string  `yaml:"type"`   // only sub-agents of this type
-	Name   string  `yaml:"name"`   // only the agent of this name
-	Prompt Pattern `yaml:"prompt"` // only if the first text of the user matches
-	System Pattern `yaml:"system"` // only if the system prompt matches
-	Turns  []Turn  `yaml:"turns"`
-	// Summary answers a request to summarise the conversation.
+	Main   bool   `yaml:"main"`   // only the main conversation
+	Type   string `yaml:"type"`   // only agents of this type
+	Name   string `yaml:"name"`   // only the agent of this name
+	Prompt Phrase `yaml:"prompt"` // only if the first text of the user matches
+	System Phrase `yaml:"system"` // only if the system prompt matches
+	// Summary answers a request to summarise the conversation. Such a request
+	// takes no turn.
 	Summary string `yaml:"summary"`
+	Turns   []Turn `yaml:"turns"`
 }
 
 // Turn is one answer.
 type Turn struct {
-	// Expect must match the newest message of the user, or the run fails.
-	Expect Pattern `yaml:"expect"`
-	// Wait holds the turn back until the newest message of the user matches.
+	// Wait holds the turn back until a message that matches has arrived.
 	Wait Pattern `yaml:"wait"`
-	// Capture takes values out of the newest message of the user: the first group, or
-	// the whole match. ${name} stands for a value in this turn and later ones.
+	// Expect must match what came since the last answer, or the run fails.
+	Expect Pattern `yaml:"expect"`
+	// Capture takes values out of what came since the last answer: the first group
+	// of a pattern, or the whole match.
 	Capture map[string]Pattern `yaml:"capture"`
 
 	Thinking string             `yaml:"thinking"`
 	Text     string             `yaml:"text"`
 	Calls    []Call             `yaml:"calls"`
 	Stop     message.StopReason `yaml:"stop"`
-	Category string             `yaml:"category"` // of a refusal
+	Refusal  *Refusal           `yaml:"refusal"`
 	Usage    *Usage             `yaml:"usage"`
 
 	Pause  Duration `yaml:"pause"`  // before the answer begins
-	Chunk  int      `yaml:"chunk"`  // characters of each piece of text; 0: 40
-	Repeat Repeat   `yaml:"repeat"` // how many turns like this, or forever
+	Pace   Duration `yaml:"pace"`   // between two pieces of it
+	Chunk  int      `yaml:"chunk"`  // characters of a piece; 0: 40
+	Repeat Count    `yaml:"repeat"` // how many turns like this there are
 	Fail   *Failure `yaml:"fail"`
 }
 
-// Call is a tool call. Input keeps the order of its keys.
+// Call is a tool call.
 type Call struct {
-	Tool     string        `yaml:"tool"`
-	ID       string        `yaml:"id"` // made up if empty
-	Input    yaml.MapSlice `yaml:"input"`
-	InputRaw string        `yaml:"input_raw"` // the JSON text as it is, also if it is broken
+	Tool  string `yaml:"tool"`
+	ID    string `yaml:"id"` // made up if empty
+	Input Input  `yaml:"input"`
+	// InputRaw is the text of the input as it is sent, JSON or not.
+	InputRaw *string `yaml:"input_raw"`
 }
 
-// Usage overrides the figures that are derived from lengths.
+// Refusal is what the provider says when the model declines.
+type Refusal struct {
+	Category    string `yaml:"category"`
+	Explanation string `yaml:"explanation"`
+}
+
+// Usage stands in for the figures that are derived from lengths.
 type Usage struct {
-	Input      int `yaml:"input"`
-	CacheRead  int `yaml:"cache_read"`
-	CacheWrite int `yaml:"cache_write"`
-	Output     int `yaml:"output"`
+	Input        int `yaml:"input"`
+	CacheRead    int `yaml:"cache_read"`
+	CacheWrite   int `yaml:"cache_write"`
+	CacheWrite1h int `yaml:"cache_write_1h"`
+	Output       int `yaml:"output"`
 }
 
-// Failure is a way in which a request fails. It happens Times times, once if that is
-// 0, and then the turn is played.
+// Tokens returns u in the words of a conversation.
+func (u Usage) Tokens() message.Usage {
+	return message.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h, Output: u.Output}
+}
+
+// Failure is a way in which a request fails. It happens Times times, once if that
+// is 0, and then the turn is played. One of the other groups is set.
 type Failure struct {
-	Times Repeat `yaml:"times"`
+	Times Count `yaml:"times"`
 
-	Status     int      `yaml:"status"` // an HTTP error
-	RetryAfter Duration `yaml:"retry_after"`
-	Type       string   `yaml:"type"`
+	// Instead of an answer: an error of HTTP …
+	Status     int      `yaml:"status"`
+	Type       string   `yaml:"type"` // what the status means if empty
+	Code       string   `yaml:"code"`
 	Message    string   `yaml:"message"`
-	HTML       bool     `yaml:"html"` // the error is a page, as of a proxy
+	RetryAfter Duration `yaml:"retry_after"`
+	HTML       int      `yaml:"html"` // … or a page with this status, as proxies send
 
-	Cut        int      `yaml:"cut"`         // the connection ends after so many events
-	CutInside  bool     `yaml:"cut_inside"`  // … in the middle of the next one
-	ErrorEvent string   `yaml:"error_event"` // an error of this type, after Cut events
-	Silence    Duration `yaml:"silence"`     // nothing comes for so long; then the connection ends
-	Pings      Duration `yaml:"pings"`       // only pings come for so long; then the turn is played
-	Disorder   bool     `yaml:"disorder"`    // a delta of a block that has not begun
+	// Within the answer, after so many of its pieces:
+	After      int      `yaml:"after"`
+	Cut        Cut      `yaml:"cut"`         // the connection ends
+	ErrorEvent string   `yaml:"error_event"` // an error of this type; Message may say more
+	Silence    Duration `yaml:"silence"`     // nothing comes for so long, then the connection ends
+	Pings      Duration `yaml:"pings"`       // nothing but pings comes for so long, then the answer goes on
+	Disorder   bool     `yaml:"disorder"`    // a piece of a block that has not begun
 }
 
-// Quirks make the Chat Completions side behave like some local servers.
+// Cut is where a connection ends.
+type Cut string
+
+const (
+	Between Cut = "between" // two events
+	Within  Cut = "within"  // an event
+	Clean   Cut = "clean"   // between two events, and as if the answer were whole
+)
+
+// Quirks are what local servers do differently.
 type Quirks struct {
 	ZeroIndex  bool `yaml:"zero_index"`   // every call has index 0
 	NoIDs      bool `yaml:"no_ids"`       // calls have no id
-	WholeCalls bool `yaml:"whole_calls"`  // arguments come in one piece
+	WholeCalls bool `yaml:"whole_calls"`  // a call comes in one piece
 	StopOnCall bool `yaml:"stop_on_call"` // finish_reason is stop in spite of calls
+	Reasoning  bool `yaml:"reasoning"`    // thinking is called reasoning, not reasoning_content
 	NoDone     bool `yaml:"no_done"`      // no [DONE] at the end
-	NoUsage    bool `yaml:"no_usage"`
+	NoUsage    bool `yaml:"no_usage"`     // no usage, whatever is asked for
 }
 
-// Pattern is a regular expression. An empty one matches everything.
-type Pattern struct{ *regexp.Regexp }
-
-// UnmarshalYAML compiles the expression.
-func (p *Pattern) UnmarshalYAML(unmarshal func(any) error) error {
-	var s string
-	if err := unmarshal(&s); err != nil || s == "" {
-		return err
+// pieces returns how a block of text is cut for the stream.
+func (t Turn) pieces(s string) []string {
+	size := t.Chunk
+	if size <= 0 {
+		size = 40
 	}
-	re, err := regexp.Compile(s)
-	if err != nil {
-		return fmt.Errorf("not a regular expression: %w", err)
+	var out []string
+	for r := []rune(s); len(r) > 0; {
+		n := min(size, len(r))
+		out = append(out, string(r[:n]))
+		r = r[n:]
 	}
-	p.Regexp = re
-	return nil
+	return out
 }
 
-func (p Pattern) matches(s string) bool { return p.Regexp == nil || p.MatchString(s) }
-
-// Duration is a time such as 200ms.
-type Duration time.Duration
-
-// UnmarshalYAML parses the time.
-func (d *Duration) UnmarshalYAML(unmarshal func(any) error) error {
-	var s string
-	if err := unmarshal(&s); err != nil {
-		return err
-	}
-	v, err := time.ParseDuration(s)
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is not a time such as 200ms or 3s", s)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// Repeat is a number of times; forever is a very large one.
-type Repeat int
-
-const forever = 1 << 30
-
-// UnmarshalYAML parses the number, or forever.
-func (r *Repeat) UnmarshalYAML(unmarshal func(any) error) error {
-	var s string
-	if err := unmarshal(&s); err == nil && s == "forever" {
-		*r = forever
-		return nil
-	}
-	var n int
-	if err := unmarshal(&n); err != nil || n < 1 {
-		return errors.New("want a number of times, or forever")
-	}
-	*r = Repeat(n)
-	return nil
-}
-
-// maxScript is how large a script may be.
-const maxScript = 1 << 20
-
-// LoadFile reads the script in a file.
-func LoadFile(path string) (*Script, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the script: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxScript+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the script: %w", err)
-	}
-	return Load(path, b)
-}
-
-// Load reads a script. Errors name the file, line and column.
-func Load(name string, data []byte) (*Script, error) {
-	if len(data) > maxScript {
-		return nil, fmt.Errorf("%s: the script is larger than 1 MiB", name)
-	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	// Aliases can make a small file expand without end, and no script needs them.
-	dec := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.UseOrderedMap())
-	var s Script
-	if err := dec.Decode(&s); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: the script is empty", name)
-		}
-		return nil, fmt.Errorf("%s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
-	}
-	if len(s.Agents) == 0 {
-		return nil, fmt.Errorf("%s: the script has no agents", name)
-	}
-	for i, a := range s.Agents {
-		if len(a.Turns) == 0 {
-			return nil, fmt.Errorf("%s: agents[%d] has no turns", name, i)
-		}
-		for j, t := range a.Turns {
-			if err := t.check(); err != nil {
-				return nil, fmt.Errorf("%s: agents[%d].turns[%d]: %w", name, i, j, err)
-			}
-		}
-	}
-	return &s, nil
-}
-
-func (t Turn) check() error {
-	for _, c := range t.Calls {
-		if c.Tool == "" {
-			return errors.New("a call names no tool")
-		}
-		if c.InputRaw != "" && len(c.Input) > 0 {
-			return fmt.Errorf("the call of %s has both input and input_raw", c.Tool)
-		}
-	}
-	return nil
-}
+// times is how many turns t stands for.
+func (t Turn) times() int { return max(int(t.Repeat), 1) }

@@ -1,0 +1,307 @@
+package scripted
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"heddle/internal/message"
+)
+
+const (
+	// maxScript is how large a script may be.
+	maxScript = 1 << 20
+	// maxDepth is how deep brackets may nest, as the parser recurses.
+	maxDepth = 1000
+)
+
+// LoadFile reads the script in a file.
+func LoadFile(path string) (*Script, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the script: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxScript+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the script: %w", err)
+	}
+	return Load(path, b)
+}
+
+// Load reads a script. Errors say where in it they are: name, line and column.
+func Load(name string, data []byte) (*Script, error) {
+	s := &Script{name: name}
+	if err := s.load(data); err != nil {
+		return nil, located(name, err)
+	}
+	return s, nil
+}
+
+func (s *Script) load(data []byte) error {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	switch {
+	case len(data) > maxScript:
+		return fmt.Errorf("the script is larger than %d bytes", maxScript)
+	case !utf8.Valid(data):
+		return errors.New("the script is not UTF-8 text")
+	}
+	if err := checkDepth(data); err != nil {
+		return err
+	}
+	f, err := parse(data)
+	if err != nil {
+		return err
+	}
+	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
+		return errors.New(`the script is empty; it needs at least "agents:"`)
+	}
+	if len(f.Docs) > 1 {
+		return problem(f.Docs[1], "a script is one YAML document")
+	}
+	var c checker
+	if ast.Walk(&c, f.Docs[0].Body); c.err != nil {
+		return c.err
+	}
+	if err := yaml.NodeToValue(f.Docs[0].Body, s, yaml.Strict()); err != nil {
+		return err
+	}
+	if len(s.Agents) == 0 {
+		return problem(f.Docs[0].Body, "the script has no agents")
+	}
+	if s.Window < 0 {
+		return problem(f.Docs[0].Body, "window: want a number of tokens from 0")
+	}
+	return nil
+}
+
+// parse parses YAML. The parser has had panics on text that is not.
+func parse(data []byte) (f *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("not YAML that can be read: %v", r)
+		}
+	}()
+	return parser.ParseBytes(data, 0)
+}
+
+// checkDepth refuses what nests too deeply.
+func checkDepth(data []byte) error {
+	depth := 0
+	for n, line := range bytes.Split(data, []byte("\n")) {
+		dashes := bytes.Count(line, []byte("- "))
+		depth += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
+		depth = max(0, depth-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
+		if depth > maxDepth || dashes > maxDepth {
+			return &position{n + 1, 1, "this nests too deeply"}
+		}
+	}
+	return nil
+}
+
+// checker refuses what can make a small file large or surprising.
+type checker struct{ err error }
+
+func (c *checker) Visit(n ast.Node) ast.Visitor {
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		c.err = problem(n, "a script has no anchors and aliases: write it out")
+	case *ast.TagNode, *ast.DirectiveNode:
+		c.err = problem(n, "a script has no tags and directives")
+	}
+	if c.err != nil {
+		return nil
+	}
+	return c
+}
+
+// position is a problem of a script and where it is.
+type position struct {
+	line, column int
+	text         string
+}
+
+func (p *position) Error() string { return fmt.Sprintf("%d:%d: %s", p.line, p.column, p.text) }
+
+func problem(n ast.Node, format string, args ...any) error {
+	p := &position{1, 1, fmt.Sprintf(format, args...)}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		p.line, p.column = t.Position.Line, t.Position.Column
+	}
+	return p
+}
+
+// located says in which file, and in plain words, what is wrong.
+func located(name string, err error) error {
+	var p *position
+	var y yaml.Error
+	switch {
+	case errors.As(err, &p):
+	case errors.As(err, &y):
+		p = &position{1, 1, y.GetMessage()}
+		if t := y.GetToken(); t != nil && t.Position != nil {
+			p.line, p.column = t.Position.Line, t.Position.Column
+		}
+		var kind *yaml.TypeError
+		if errors.As(err, &kind) {
+			p.text = "this is not what belongs here"
+			if kind.DstType != nil && kind.SrcType != nil {
+				p.text = fmt.Sprintf("want %s, not %s", plain(kind.DstType.Kind().String()), plain(kind.SrcType.Kind().String()))
+			}
+		}
+	default:
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return fmt.Errorf("%s:%w", name, p)
+}
+
+// plain names a kind of Go as a writer of scripts knows it.
+func plain(kind string) string {
+	switch {
+	case strings.Contains(kind, "int") || strings.Contains(kind, "float"):
+		return "a number"
+	case kind == "map" || kind == "struct" || kind == "ptr":
+		return "a mapping"
+	case kind == "slice":
+		return "a list"
+	case kind == "bool":
+		return "true or false"
+	case kind == "string":
+		return "a text"
+	}
+	return "nothing"
+}
+
+// UnmarshalYAML reads a rule and checks that it makes sense.
+func (a *Agent) UnmarshalYAML(n ast.Node) error {
+	type fields Agent
+	if err := yaml.NodeToValue(n, (*fields)(a), yaml.Strict()); err != nil {
+		return err
+	}
+	if len(a.Turns) == 0 {
+		return problem(n, "this agent has no turns")
+	}
+	known := map[string]bool{}
+	for i, t := range a.Turns {
+		if t.Repeat == forever && i < len(a.Turns)-1 {
+			return problem(n, "turn %d repeats forever, so the turns after it are never played", i+1)
+		}
+		if name := t.unknown(known); name != "" {
+			return problem(n, "turn %d: %s is captured by no turn up to here; write $%s for the text itself", i+1, name, name)
+		}
+	}
+	return nil
+}
+
+// unknown returns a reference in t that stands for nothing. known is what was
+// captured before, and gets what t captures.
+func (t Turn) unknown(known map[string]bool) (ref string) {
+	look := func(s string) {
+		for _, found := range reference.FindAllString(s, -1) {
+			name, plain := found[2:len(found)-1], strings.HasPrefix(found, "$$")
+			if !plain && !known[name] && !isResult(name) && ref == "" {
+				ref = found
+			}
+		}
+	}
+	look(t.Wait.source)
+	look(t.Expect.source)
+	for _, p := range t.Capture {
+		look(p.source)
+	}
+	for name := range t.Capture {
+		known[name] = true
+	}
+	look(t.Text)
+	look(t.Thinking)
+	for _, c := range t.Calls {
+		for _, s := range c.Input {
+			look(s.text)
+		}
+	}
+	return ref
+}
+
+// isResult reports whether name is result.last or result.N.
+func isResult(name string) bool {
+	n, ok := strings.CutPrefix(name, "result.")
+	i, err := strconv.Atoi(n)
+	return ok && (n == "last" || err == nil && i > 0)
+}
+
+var stops = []message.StopReason{
+	"", message.EndTurn, message.StopToolUse, message.MaxTokens, message.StopSequence,
+	message.PauseTurn, message.Refusal, message.ContextExceeded,
+}
+
+// UnmarshalYAML reads a turn and checks that it makes sense.
+func (t *Turn) UnmarshalYAML(n ast.Node) error {
+	type fields Turn
+	if err := yaml.NodeToValue(n, (*fields)(t), yaml.Strict()); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(stops, t.Stop):
+		return problem(n, "stop: there is no reason %q", t.Stop)
+	case t.Refusal != nil && t.Stop != "" && t.Stop != message.Refusal:
+		return problem(n, "a refusal cannot stop for another reason")
+	case t.Chunk < 0:
+		return problem(n, "chunk: want a number of characters from 1")
+	case t.Text == waiting:
+		return problem(n, "text: %q is what a turn says that is held back", waiting)
+	}
+	for name := range t.Capture {
+		if reference.FindString("${"+name+"}") == "" || strings.HasPrefix(name, "result.") {
+			return problem(n, "capture: %q is no name for a value", name)
+		}
+	}
+	return nil
+}
+
+// UnmarshalYAML reads a call and checks that it makes sense.
+func (c *Call) UnmarshalYAML(n ast.Node) error {
+	type fields Call
+	if err := yaml.NodeToValue(n, (*fields)(c), yaml.Strict()); err != nil {
+		return err
+	}
+	if c.Tool == "" {
+		return problem(n, "a call names its tool")
+	}
+	if c.InputRaw != nil && c.Input != nil {
+		return problem(n, "a call has either input or input_raw")
+	}
+	return nil
+}
+
+// UnmarshalYAML reads a failure and checks that it is one.
+func (f *Failure) UnmarshalYAML(n ast.Node) error {
+	type fields Failure
+	if err := yaml.NodeToValue(n, (*fields)(f), yaml.Strict()); err != nil {
+		return err
+	}
+	ways := 0
+	for _, set := range []bool{f.Status != 0, f.HTML != 0, f.Cut != "", f.ErrorEvent != "", f.Silence > 0, f.Pings > 0, f.Disorder} {
+		if set {
+			ways++
+		}
+	}
+	switch status := max(f.Status, f.HTML); {
+	case ways != 1:
+		return problem(n, "a failure is one of status, html, cut, error_event, silence, pings and disorder")
+	case status != 0 && (status < 300 || status > 599):
+		return problem(n, "want a status from 300 to 599, not %d", status)
+	case f.After < 0 || f.After > 0 && status != 0:
+		return problem(n, "after: a number of pieces from 0, and not with a status")
+	}
+	return nil
+}
