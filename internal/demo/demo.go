@@ -5,7 +5,6 @@ package demo
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,24 +25,33 @@ var script []byte
 // the tools find and do is real.
 func Script() []byte { return script }
 
-// Copy writes the project into dir, which it makes.
+// Copy writes the project into dir, a folder that is not there yet.
 func Copy(dir string) error {
-	return fs.WalkDir(project, "project", func(name string, d fs.DirEntry, err error) error {
+	if err := copyTo(dir); err != nil {
+		return fmt.Errorf("write the demo project: %w", err)
+	}
+	return nil
+}
+
+func copyTo(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	files, err := project.ReadDir("project")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		text, err := project.ReadFile("project/" + f.Name())
 		if err != nil {
 			return err
 		}
-		rel := strings.TrimSuffix(strings.TrimPrefix(name, "project"), ".txt")
-		path := filepath.Join(dir, filepath.FromSlash(rel))
-		if d.IsDir() {
-			return os.MkdirAll(path, 0o755)
-		}
-		b, err := project.ReadFile(name)
-		if err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(f.Name(), ".txt")), text, 0o644); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			return fmt.Errorf("write the demo project: %w", err)
-		}
-		return nil
-	})
+	}
+	return nil
 }
