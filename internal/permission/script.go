@@ -142,7 +142,7 @@ func (s *script) statement(st *syntax.Stmt) {
 			p.assigns = append(p.assigns, assign{a.Name.Value, slice(s.source, a)})
 		}
 		for _, w := range call.Args {
-			p.words = append(p.words, readWord(s.source, w))
+			p.words = append(p.words, readWord(s.source, w, s.vars))
 		}
 		if len(call.Args) == 0 {
 			for _, a := range p.assigns {
@@ -165,7 +165,7 @@ func (s *script) redirect(p *part, r *syntax.Redirect) {
 	if r.Word == nil {
 		return
 	}
-	target := readWord(s.source, r.Word)
+	target := readWord(s.source, r.Word, s.vars)
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return
@@ -213,7 +213,7 @@ func (s *script) declaration(d *syntax.DeclClause) {
 	exports := d.Variant.Value == "export"
 	for _, a := range d.Args {
 		if a.Naked && a.Name == nil {
-			w := readWord(s.source, a.Value)
+			w := readWord(s.source, a.Value, s.vars)
 			switch {
 			case !w.literal:
 				s.doubt("it declares a variable whose name is not known")

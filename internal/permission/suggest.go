@@ -14,19 +14,18 @@ func allowUpdate(d Destination, rules ...RuleText) Update {
 	return Update{Type: AddRules, Behavior: Allow, Rules: rules, Destination: d}
 }
 
-// suggestRead lets the directory of a file be read in this session.
+// suggestRead lets the directory of a file be read in this session. Since no rule
+// but a very wide one fits a link and its target, a link is followed: its
+// target's directory becomes one to work in.
 func suggestRead(l location) []Update {
-	dir := func(path string) RuleText {
-		return RuleText{ToolName: "Read", RuleContent: "/" + quoteGlob(filepath.Dir(path)) + "/**"}
+	dir := filepath.Dir(l.real)
+	switch {
+	case dir == "/": // not all there is
+		return nil
+	case l.real != l.named:
+		return []Update{{Type: AddDirectories, Directories: []string{dir}, Destination: ToSession}}
 	}
-	rules := []RuleText{dir(l.named)}
-	if l.real != l.named {
-		rules = append(rules, dir(l.real))
-	}
-	if slices.ContainsFunc(rules, func(r RuleText) bool { return r.RuleContent == "///**" }) {
-		return nil // not all there is
-	}
-	return []Update{allowUpdate(ToSession, rules...)}
+	return []Update{allowUpdate(ToSession, RuleText{ToolName: "Read", RuleContent: "/" + quoteGlob(dir) + "/**"})}
 }
 
 // suggestWrite lets files be edited in this session.

@@ -77,7 +77,7 @@ func (c *chain) wrapper(name string, words []word) (rest []word, again bool) {
 		if len(args) > 0 && args[0].flag() {
 			return c.opaque(words)
 		}
-		c.extra = true
+		c.extra = c.extra || len(args) > 0
 		return c.strip(args)
 	case "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "busybox", "fish":
 		return c.shell(name, words)

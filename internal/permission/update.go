@@ -3,7 +3,6 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // UpdateType is what an update does.
@@ -70,12 +69,12 @@ func (u Update) MarshalJSON() ([]byte, error) {
 	w := wire{Type: u.Type, Destination: u.Destination}
 	switch u.Type {
 	case AddRules, ReplaceRules, RemoveRules:
-		rules := slices.Concat([]RuleText{}, u.Rules)
+		rules := append([]RuleText{}, u.Rules...)
 		w.Rules, w.Behavior = &rules, u.Behavior
 	case SetMode:
 		w.Mode = u.Mode
 	case AddDirectories, RemoveDirectories:
-		dirs := slices.Concat([]string{}, u.Directories)
+		dirs := append([]string{}, u.Directories...)
 		w.Directories = &dirs
 	default:
 		return nil, fmt.Errorf("there is no permission update %q", u.Type)

@@ -27,6 +27,7 @@ func (w word) flag() bool {
 
 // reader puts words together from their parts.
 type reader struct {
+	vars          variables
 	text, pattern strings.Builder
 	open          bool // something unknown was seen: text is closed
 	splits        bool
@@ -35,9 +36,12 @@ type reader struct {
 	braces        int  // 1: { was seen, 2: and a comma or .. after it
 }
 
-// readWord reads a word of the command that it stands in.
-func readWord(source string, w *syntax.Word) word {
-	r := reader{known: true}
+// readWord reads a word of source.
+func readWord(source string, w *syntax.Word, vars variables) word {
+	if w.Lit() == "[" { // the command, not a pattern
+		return word{src: "[", text: "[", literal: true}
+	}
+	r := reader{vars: vars, known: true}
 	for _, p := range w.Parts {
 		r.part(p, false)
 	}
@@ -91,7 +95,7 @@ func (r *reader) part(p syntax.WordPart, quoted bool) {
 		}
 	case *syntax.ParamExp:
 		// "$@" is several words even in quotes; a number is one even without.
-		r.unknown(listed(p) || !quoted && !counts(p))
+		r.unknown(listed(p) || !quoted && !r.counts(p))
 	case *syntax.ArithmExp:
 		r.unknown(false)
 	case *syntax.ProcSubst: // becomes /dev/fd/N
@@ -113,9 +117,14 @@ func listed(p *syntax.ParamExp) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*") || p.Excl
 }
 
-// counts reports whether an expansion is a number: $#, $?, ${#x} and their like.
-func counts(p *syntax.ParamExp) bool {
-	return p.Length || p.Exp == nil && p.Repl == nil && len(p.Param.Value) == 1 && strings.Contains("#?$!", p.Param.Value)
+// counts reports whether an expansion is a number: $#, $?, ${#x}, or a variable
+// that is only set to numbers.
+func (r *reader) counts(p *syntax.ParamExp) bool {
+	if p.Length {
+		return true
+	}
+	plain := p.Exp == nil && p.Repl == nil && p.Index == nil
+	return plain && (r.vars[p.Param.Value] || strings.Contains("# ? $ !", p.Param.Value))
 }
 
 func (r *reader) unknown(splits bool) {
