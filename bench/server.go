@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"sync"
 	"time"
 )
@@ -19,6 +20,7 @@ type server struct {
 	mu    sync.Mutex
 	turns int
 	seen  []exchange
+	bare  []time.Duration // of the command itself, measured between the turns
 }
 
 // exchange is when a request had arrived, and when its answer was written.
@@ -45,6 +47,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := len(s.seen)
 	s.seen = append(s.seen, exchange{arrived: arrived})
 	s.mu.Unlock()
+	if n%4 == 3 {
+		s.control()
+	}
 
 	block, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
 	if n < s.turns {
@@ -62,6 +67,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.seen[n].answered = time.Now()
 	s.mu.Unlock()
+}
+
+// control runs the command directly, while heddle waits: on a noisy machine, only
+// what was measured side by side can be compared.
+func (s *server) control() {
+	if d, err := timed(exec.Command("bash", "-c", "true")); err == nil {
+		s.mu.Lock()
+		s.bare = append(s.bare, d)
+		s.mu.Unlock()
+	}
 }
 
 // stop ends the server and returns what it saw.

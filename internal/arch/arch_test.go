@@ -21,6 +21,7 @@ message:
 config:
 process:
 task:
+search:
 briefing:
 demo:
 
@@ -40,7 +41,7 @@ model/fakeapi:   model message model/scripted
 task/tasktest: task
 task/shell:    task process
 
-tool/builtin: tool message task task/shell
+tool/builtin: tool message search task task/shell
 session:      message model agent tool task transcript permission briefing
 
 headless: session message model agent tool permission

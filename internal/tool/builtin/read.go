@@ -113,7 +113,7 @@ func read(ctx context.Context, s *tool.Scope, in readInput) (tool.Result, error)
 	case strings.HasPrefix(kind, "image/") && imageTypes[kind]:
 		return readImage(s, in.path, kind, whole, info.Size())
 	case kind == "application/pdf":
-		return readPDF(ctx, f, info.Size(), in)
+		return readPDF(ctx, f.Name(), in)
 	case strings.EqualFold(filepath.Ext(in.path), ".ipynb"):
 		return readNotebook(s, in, whole)
 	case strings.Contains(kind, "utf-16"):
