@@ -78,7 +78,7 @@ func (r *run) allows() *Rule {
 func (j *judge) commandRule(views ...forms) (finding, bool) {
 	for _, l := range []struct {
 		b     Behavior
-		rules []compiled
+		rules []*compiled
 	}{{Deny, j.deny}, {Ask, j.ask}} {
 		for _, r := range l.rules {
 			if r.kind != commandRule || !r.names(j.tool.Name) && r.tool != "Bash" {
@@ -110,13 +110,12 @@ func (j *judge) hiding(f forms) *Rule {
 	if !f.open {
 		return nil
 	}
-	for _, r := range slices.Concat(j.deny, j.ask) {
-		if r.kind != commandRule {
-			continue
-		}
-		h := r.text.head()
-		if h != "" && (strings.HasPrefix(h, f.head) || !r.text.exact() && strings.HasPrefix(f.head, h)) {
-			return r.Rule
+	for _, rules := range [][]*compiled{j.deny, j.ask} {
+		for _, r := range rules {
+			h := r.text.head()
+			if r.kind == commandRule && h != "" && (strings.HasPrefix(h, f.head) || !r.text.exact() && strings.HasPrefix(f.head, h)) {
+				return r.Rule
+			}
 		}
 	}
 	return nil
@@ -223,7 +222,7 @@ func (r *run) readOnly(p *part) bool {
 
 // astray reports whether the command may run outside the working directories.
 func (r *run) astray() bool {
-	return r.lost || slices.ContainsFunc(r.bases, func(d string) bool { return !locate("/", d).inside(r.work) })
+	return r.lost || slices.ContainsFunc(r.bases, func(d string) bool { return !r.inside(locate(r.root, "/", d)) })
 }
 
 // allowsPart returns the allow rule for a command. A variable set for it must be
@@ -357,11 +356,11 @@ func (r *run) path(w word) (string, bool) {
 // locations are the files that a name may stand for.
 func (r *run) locations(name string) []location {
 	if strings.HasPrefix(name, "/") {
-		return []location{locate("/", name)}
+		return []location{locate(r.root, "/", name)}
 	}
 	list := make([]location, 0, len(r.bases))
 	for _, b := range r.bases {
-		list = append(list, locate(b, name))
+		list = append(list, locate(r.root, b, name))
 	}
 	return list
 }

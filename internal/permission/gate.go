@@ -189,7 +189,7 @@ func (g *Gate) anchor(d Destination) string {
 // Hidden reports whether every call of the tool would be refused by a deny rule,
 // so that a model need not see it.
 func (g *Gate) Hidden(t tool.Tool) bool {
-	return slices.ContainsFunc(g.state.Load().deny, func(r compiled) bool {
+	return slices.ContainsFunc(g.state.Load().deny, func(r *compiled) bool {
 		return r.kind == everyCall && r.names(t.Name)
 	})
 }

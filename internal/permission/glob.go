@@ -111,5 +111,15 @@ func segment(pattern, name string) bool {
 
 // quoteGlob writes a path so that it stands for itself.
 func quoteGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+	if !strings.ContainsAny(path, `\*?[`) {
+		return path
+	}
+	var b strings.Builder
+	for i := range len(path) {
+		if strings.IndexByte(`\*?[`, path[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(path[i])
+	}
+	return b.String()
 }

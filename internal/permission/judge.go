@@ -42,17 +42,20 @@ type judge struct {
 	tool    tool.Tool
 	call    tool.Call
 	allowed *Rule    // the allow rule for every call of this tool, if there is one
-	root    string   // the project
+	root    string   // the project, symlinks resolved
 	dir     string   // where commands run
-	work    []string // the working directories, symlinks resolved
-	read    []string // where reading is always allowed
+	more    []string // the other working directories, symlinks resolved
+	spill   string   // where reading is always allowed, too
+	looked  bool     // more and spill are filled in
 	found   []finding
 }
 
 // Judge says whether a call of t may run. It asks nobody and changes nothing.
 func (g *Gate) Judge(t tool.Tool, c tool.Call) Verdict {
 	j := &judge{state: g.state.Load(), tool: t, call: c}
-	j.scope(c.Scope)
+	if c.Scope != nil {
+		j.root, j.dir = c.Scope.Root, c.Scope.Dir()
+	}
 	j.byTool()
 	var effects []tool.Effect
 	if t.Effects != nil {
@@ -69,22 +72,42 @@ func (g *Gate) Judge(t tool.Tool, c tool.Call) Verdict {
 	return v
 }
 
-func (j *judge) scope(s *tool.Scope) {
-	j.work = j.dirs
-	if s == nil {
-		return
+// others fills in the working directories besides the project. Most calls stay
+// in the project and never need them.
+func (j *judge) others() []string {
+	if j.looked {
+		return j.more
 	}
-	j.root, j.dir = s.Root, s.Dir()
-	if j.root != "" {
-		j.work = append([]string{resolve(j.root)}, j.work...)
+	j.looked, j.more = true, j.dirs
+	if s := j.call.Scope; s != nil {
+		for _, d := range s.Extra {
+			j.more = append(j.more[:len(j.more):len(j.more)], resolve(j.root, d))
+		}
+		if s.Spill != "" {
+			j.spill = resolve(j.root, s.Spill)
+		}
 	}
-	for _, d := range s.Extra {
-		j.work = append(j.work, resolve(d))
+	return j.more
+}
+
+// inside reports whether a file really lies in a working directory.
+func (j *judge) inside(l location) bool {
+	if _, ok := below(j.root, l.real); ok {
+		return true
 	}
-	j.read = j.work
-	if s.Spill != "" {
-		j.read = append(slices.Clone(j.work), resolve(s.Spill))
+	return slices.ContainsFunc(j.others(), func(d string) bool {
+		_, ok := below(d, l.real)
+		return ok
+	})
+}
+
+// readable reports whether a file may be read without asking.
+func (j *judge) readable(l location) bool {
+	if j.inside(l) {
+		return true
 	}
+	_, ok := below(j.spill, l.real)
+	return ok
 }
 
 // current are the directories that a plain path in a rule starts from. A cd
@@ -131,7 +154,7 @@ func (j *judge) byTool() {
 	fields := fieldsOf(j.call.Input)
 	for _, l := range []struct {
 		b     Behavior
-		rules []compiled
+		rules []*compiled
 	}{{Deny, j.deny}, {Ask, j.ask}} {
 		for _, r := range l.rules {
 			if r.names(j.tool.Name) && r.aboutCall(fields) {
@@ -226,14 +249,14 @@ func (j *judge) effect(e tool.Effect) {
 }
 
 // locate finds a file; a relative path starts where commands run.
-func (j *judge) locate(path string) location { return locate(j.dir, path) }
+func (j *judge) locate(path string) location { return locate(j.root, j.dir, path) }
 
 // fileRule returns the finding of the first deny rule, else ask rule, of a tool
 // that is about the file.
 func (j *judge) fileRule(l location, tools ...string) (finding, bool) {
 	for _, list := range []struct {
 		b     Behavior
-		rules []compiled
+		rules []*compiled
 	}{{Deny, j.deny}, {Ask, j.ask}} {
 		for _, r := range list.rules {
 			if r.kind == pathRule && slices.Contains(tools, r.tool) && r.matches(list.b, l, j.current(list.b)) {
@@ -263,7 +286,7 @@ func (j *judge) readFile(l location) finding {
 	if f, ok := j.fileRule(l, "Read"); ok {
 		return f
 	}
-	if j.mode == Bypass || l.inside(j.read) {
+	if j.mode == Bypass || j.readable(l) {
 		return finding{behavior: Allow}
 	}
 	r := j.allowed
@@ -304,7 +327,7 @@ func (j *judge) writeFile(l location, allowed *Rule) finding {
 	case j.mode == Plan:
 		return inPlan("it changes " + l.named)
 	}
-	inside := l.inside(j.work)
+	inside := j.inside(l)
 	if why := j.protected(l); why != "" {
 		return finding{behavior: Ask, path: l.named, reason: "it changes " + l.named + ", and " + why + " is protected"}
 	}
@@ -332,7 +355,7 @@ func inPlan(what string) finding {
 func (j *judge) fetch(address string) finding {
 	for _, list := range []struct {
 		b     Behavior
-		rules []compiled
+		rules []*compiled
 	}{{Deny, j.deny}, {Ask, j.ask}} {
 		for _, r := range list.rules {
 			if r.kind == domainRule && matchDomain(r.text.head(), address) {
@@ -382,7 +405,7 @@ func (j *judge) protected(l location) string {
 // itself lies in a protected directory can be worked on.
 func (j *judge) ownPart(path string) string {
 	best := path
-	for _, d := range append(j.work, j.root) {
+	for _, d := range append(slices.Clone(j.others()), j.root) {
 		if rest, ok := below(filepath.Clean(d), path); ok && len(rest) < len(best) {
 			best = rest
 		}

@@ -16,18 +16,22 @@ type location struct {
 const maxLinks = 40
 
 // locate finds the file that name means in dir. The file need not exist: what
-// exists of its path is resolved, and the rest is kept.
-func locate(dir, name string) location {
+// exists of its path is resolved, and the rest is kept. A file below root, which
+// has no links in it, is looked up from there.
+func locate(root, dir, name string) location {
 	if !strings.HasPrefix(name, "/") {
 		name = dir + "/" + name // not joined: the kernel resolves link/.. by the link
 	}
-	return location{named: filepath.Clean(name), real: resolve(name)}
+	return location{named: filepath.Clean(name), real: resolve(root, name)}
 }
 
 // resolve follows every link of an absolute path, as the kernel does, also one
 // that leads to nothing.
-func resolve(path string) string {
+func resolve(root, path string) string {
 	done, links := "/", 0
+	if rest, ok := below(root, path); ok {
+		done, path = root, rest
+	}
 	todo := strings.Split(path, "/")
 	for len(todo) > 0 {
 		name := todo[0]
@@ -59,14 +63,4 @@ func resolve(path string) string {
 		todo = append(strings.Split(target, "/"), todo...)
 	}
 	return done
-}
-
-// inside reports whether the file really lies in one of dirs, which are resolved.
-func (l location) inside(dirs []string) bool {
-	for _, d := range dirs {
-		if _, ok := below(d, l.real); ok && l.real != "" {
-			return true
-		}
-	}
-	return false
 }

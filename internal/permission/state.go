@@ -11,7 +11,7 @@ import (
 // makes another one.
 type state struct {
 	mode             Mode
-	allow, ask, deny []compiled
+	allow, ask, deny []*compiled
 	given            []string // further working directories, as they were given
 	dirs             []string // and with symlinks resolved
 	home             []string // the home directory, and its target
@@ -34,7 +34,7 @@ const foldCase = runtime.GOOS == "darwin"
 func (g *Gate) compile(allow, ask, deny []Rule, mode Mode, dirs []string) *state {
 	s := &state{mode: mode, given: dirs, home: both(g.home)}
 	for _, d := range dirs {
-		s.dirs = append(s.dirs, locate("/", d).real)
+		s.dirs = append(s.dirs, resolve("", d))
 	}
 	s.allow = s.compileList(Allow, allow)
 	s.ask = s.compileList(Ask, ask)
@@ -48,14 +48,14 @@ func (g *Gate) compile(allow, ask, deny []Rule, mode Mode, dirs []string) *state
 }
 
 // compileList leaves out the rules that have no effect.
-func (s *state) compileList(b Behavior, rules []Rule) []compiled {
-	list := make([]compiled, 0, len(rules))
+func (s *state) compileList(b Behavior, rules []Rule) []*compiled {
+	list := make([]*compiled, 0, len(rules))
 	for i := range rules {
 		r := &rules[i]
 		if r.warning(b) != "" {
 			continue
 		}
-		c := compiled{Rule: r, glob: r.path, fold: foldCase && b != Allow}
+		c := &compiled{Rule: r, glob: r.path, fold: foldCase && b != Allow}
 		if r.kind == pathRule {
 			switch r.anchor {
 			case atRoot:
@@ -82,7 +82,7 @@ func both(dir string) []string {
 	if dir == "" {
 		return nil
 	}
-	l := locate("/", dir)
+	l := locate("", "/", dir)
 	if l.real == l.named {
 		return []string{l.named}
 	}
