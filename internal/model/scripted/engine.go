@@ -42,7 +42,7 @@ type Engine struct {
 	failed map[place]int
 	given  map[place]bool     // answers that clients throw away, as given
 	thrown map[speaker][]int  // turns whose answers were thrown away
-	latest map[speaker]string // markers, for a summary of a conversation that is not there
+	latest map[speaker]string // markers after the newest answer, for a summary of an excerpt
 }
 
 // speaker is an agent that plays a rule.
@@ -119,7 +119,9 @@ func (e *Engine) next(c Conversation) (Answer, error) {
 	at := place{who, t.turn}
 	a.Fail = e.failure(at, turn.Fail)
 	if a.Fail == nil || a.Fail.Pings > 0 {
-		e.given[at] = a.notKept()
+		if e.given[at] = a.notKept(); !e.given[at] {
+			t.turn++
+		}
 		e.latest[who] = t.marker(rule)
 	}
 	return a, nil
@@ -154,7 +156,7 @@ func (a Answer) notKept() bool {
 // that of the agent any more, it is the one before.
 func (e *Engine) rule(c Conversation) (int, error) {
 	first := firstText(c.Messages)
-	if m, ok := parseMarker(first); ok && m.Rule > 0 && m.Rule <= len(e.script.Agents) {
+	if m, ok := parseMarker(first); ok && m.Rule <= len(e.script.Agents) {
 		return m.Rule - 1, nil
 	}
 	isMain := c.Agent.Type == "main" || c.Agent == (model.Agent{})

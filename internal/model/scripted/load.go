@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"heddle/internal/message"
 )
@@ -76,8 +77,8 @@ func (s *Script) load(data []byte) error {
 	if err := yaml.NodeToValue(f.Docs[0].Body, s, yaml.Strict()); err != nil {
 		return err
 	}
-	if len(s.Agents) == 0 {
-		return problem(f.Docs[0].Body, "the script has no agents")
+	if len(s.Agents) == 0 || slices.ContainsFunc(s.Agents, func(a Agent) bool { return len(a.Turns) == 0 }) {
+		return problem(f.Docs[0].Body, "the script has no agents, or one that is nothing")
 	}
 	if s.Window < 0 {
 		return problem(f.Docs[0].Body, "window: want a number of tokens from 0")
@@ -134,8 +135,15 @@ type position struct {
 func (p *position) Error() string { return fmt.Sprintf("%d:%d: %s", p.line, p.column, p.text) }
 
 func problem(n ast.Node, format string, args ...any) error {
-	p := &position{1, 1, fmt.Sprintf(format, args...)}
-	if t := n.GetToken(); t != nil && t.Position != nil {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key // the token of a mapping is its first colon
+	}
+	return at(n.GetToken(), fmt.Sprintf(format, args...))
+}
+
+func at(t *token.Token, text string) *position {
+	p := &position{1, 1, text}
+	if t != nil && t.Position != nil {
 		p.line, p.column = t.Position.Line, t.Position.Column
 	}
 	return p
@@ -148,16 +156,14 @@ func located(name string, err error) error {
 	switch {
 	case errors.As(err, &p):
 	case errors.As(err, &y):
-		p = &position{1, 1, y.GetMessage()}
-		if t := y.GetToken(); t != nil && t.Position != nil {
-			p.line, p.column = t.Position.Line, t.Position.Column
-		}
+		p = at(y.GetToken(), y.GetMessage())
 		var kind *yaml.TypeError
-		if errors.As(err, &kind) {
-			p.text = "this is not what belongs here"
-			if kind.DstType != nil && kind.SrcType != nil {
-				p.text = fmt.Sprintf("want %s, not %s", plain(kind.DstType.Kind().String()), plain(kind.SrcType.Kind().String()))
-			}
+		var node *yaml.UnexpectedNodeTypeError
+		switch {
+		case errors.As(err, &kind) && kind.DstType != nil && kind.SrcType != nil:
+			p.text = fmt.Sprintf("want %s, not %s", plain(kind.DstType.Kind().String()), plain(kind.SrcType.Kind().String()))
+		case errors.As(err, &node):
+			p.text = fmt.Sprintf("want %s, not %s", plain(node.Expected.YAMLName()), plain(node.Actual.YAMLName()))
 		}
 	default:
 		return fmt.Errorf("%s: %w", name, err)
@@ -165,21 +171,21 @@ func located(name string, err error) error {
 	return fmt.Errorf("%s:%w", name, p)
 }
 
-// plain names a kind of Go as a writer of scripts knows it.
+// plain names a kind of value as a writer of scripts knows it.
 func plain(kind string) string {
 	switch {
 	case strings.Contains(kind, "int") || strings.Contains(kind, "float"):
 		return "a number"
-	case kind == "map" || kind == "struct" || kind == "ptr":
+	case kind == "map" || kind == "mapping" || kind == "struct" || kind == "ptr":
 		return "a mapping"
-	case kind == "slice":
+	case kind == "slice" || kind == "sequence":
 		return "a list"
-	case kind == "bool":
+	case kind == "bool" || kind == "boolean":
 		return "true or false"
 	case kind == "string":
 		return "a text"
 	}
-	return "nothing"
+	return kind
 }
 
 // UnmarshalYAML reads a rule and checks that it makes sense.
@@ -194,13 +200,25 @@ func (a *Agent) UnmarshalYAML(n ast.Node) error {
 	known := map[string]bool{}
 	for i, t := range a.Turns {
 		if t.Repeat == forever && i < len(a.Turns)-1 {
-			return problem(n, "turn %d repeats forever, so the turns after it are never played", i+1)
+			return problem(turnNode(n, i), "this turn repeats forever, so those after it are never played")
 		}
 		if name := t.unknown(known); name != "" {
-			return problem(n, "turn %d: %s is captured by no turn up to here; write $%s for the text itself", i+1, name, name)
+			return problem(turnNode(n, i), "%s is captured by no turn up to here; write $%s for the text itself", name, name)
 		}
 	}
 	return nil
+}
+
+// turnNode is turn i of an agent.
+func turnNode(agent ast.Node, i int) ast.Node {
+	if m, ok := agent.(*ast.MappingNode); ok {
+		for _, v := range m.Values {
+			if list, ok := v.Value.(*ast.SequenceNode); ok && v.Key.GetToken().Value == "turns" && i < len(list.Values) {
+				return list.Values[i]
+			}
+		}
+	}
+	return agent
 }
 
 // unknown returns a reference in t that stands for nothing. known is what was

@@ -69,15 +69,19 @@ func (p *Provider) play(ctx context.Context, r *model.Request, yield func(model.
 	if err != nil {
 		return refused(err)
 	}
-	a, err := p.engine.Next(c)
-	if err != nil {
-		return refused(err)
-	}
-	usage := a.usage(r)
+	usage := promptUsage(r)
 	if w := p.engine.script.Window; w > 0 && usage.Prompt() > w {
 		e := refused(fmt.Errorf("prompt is too long: %d tokens > %d maximum", usage.Prompt(), w))
 		e.Class = model.ContextFull
 		return e
+	}
+	a, err := p.engine.Next(c)
+	if err != nil {
+		return refused(err)
+	}
+	usage.Output = max(1, len(a.Message.AppendJSON(nil))/bytesPerToken)
+	if a.Usage != nil {
+		usage = *a.Usage
 	}
 	for step, err := range a.Steps(ctx) {
 		if err != nil {
@@ -190,12 +194,9 @@ func (a Answer) kept() (m message.Message, partial *message.ToolUse) {
 // bytesPerToken is a fair guess, and the same everywhere.
 const bytesPerToken = 4
 
-// usage is what the script says, or else derived from lengths: what the request
-// before this one sent was read from a cache, the rest written to it.
-func (a Answer) usage(r *model.Request) message.Usage {
-	if a.Usage != nil {
-		return *a.Usage
-	}
+// promptUsage is derived from lengths: what the request before this one sent was
+// read from a cache, the rest written to it.
+func promptUsage(r *model.Request) message.Usage {
 	all, before := len(r.Prefix), 0
 	for _, m := range r.Messages {
 		if bytes.HasPrefix(m, []byte(`{"role":"assistant"`)) {
@@ -203,9 +204,5 @@ func (a Answer) usage(r *model.Request) message.Usage {
 		}
 		all += len(m)
 	}
-	return message.Usage{
-		CacheRead:  before / bytesPerToken,
-		CacheWrite: all/bytesPerToken - before/bytesPerToken,
-		Output:     max(1, len(a.Message.AppendJSON(nil))/bytesPerToken),
-	}
+	return message.Usage{CacheRead: before / bytesPerToken, CacheWrite: all/bytesPerToken - before/bytesPerToken}
 }

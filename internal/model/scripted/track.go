@@ -181,7 +181,7 @@ func parseMarker(text string) (m mark, ok bool) {
 		return mark{}, false
 	}
 	err := json.NewDecoder(strings.NewReader("{" + rest)).Decode(&m)
-	return m, err == nil && m.Turn >= 0
+	return m, err == nil && m.Rule > 0 && m.Turn >= 0
 }
 
 func (t *track) resume(m mark) {

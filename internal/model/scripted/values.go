@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -69,14 +70,23 @@ func (v values) fillWith(s string, quote func(string) string) (string, error) {
 	return out, nil
 }
 
-// compile returns the expression with values in it. Lines begin and end where
-// ^ and $ match.
+// compile returns the expression with values in it.
 func (p Pattern) compile(v values) (*regexp.Regexp, error) {
 	source, err := v.fillWith(p.source, regexp.QuoteMeta)
 	if err != nil {
 		return nil, err
 	}
-	return regexp.Compile("(?m)" + source)
+	return compile(source)
+}
+
+// compile compiles an expression. Its ^ and $ match at the ends of lines.
+func compile(source string) (*regexp.Regexp, error) {
+	const lines = "(?m)"
+	re, err := regexp.Compile(lines + source)
+	if err != nil {
+		return nil, errors.New(strings.Replace(err.Error(), lines, "", 1))
+	}
+	return re, nil
 }
 
 // find returns the groups of the first match, or nil.
@@ -150,7 +160,7 @@ func (p *Phrase) UnmarshalYAML(n ast.Node) error {
 		return problem(n, "want a text, or a /regular expression/, not %s", shown(n))
 	}
 	if len(s) > 2 && s[0] == '/' && s[len(s)-1] == '/' {
-		re, err := regexp.Compile("(?m)" + s[1:len(s)-1])
+		re, err := compile(s[1 : len(s)-1])
 		if err != nil {
 			return problem(n, "%v", err)
 		}
@@ -168,7 +178,7 @@ func (p *Pattern) UnmarshalYAML(n ast.Node) error {
 		return problem(n, "want a regular expression, not %s", shown(n))
 	}
 	p.source = s
-	if _, err := regexp.Compile("(?m)" + reference.ReplaceAllString(s, "x")); err != nil {
+	if _, err := compile(reference.ReplaceAllString(s, "x")); err != nil {
 		return problem(n, "%v", err)
 	}
 	return nil
@@ -255,8 +265,7 @@ func (in *Input) number(n ast.Node, value any) error {
 
 func (in *Input) json(text string) { *in = append(*in, segment{json: text}) }
 
-// textOf returns the text of a string, in whatever style it is written, or of
-// a number or word that stands where a text is wanted.
+// textOf returns the text of a string, in whatever style it is written.
 func textOf(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
