@@ -51,20 +51,20 @@ func pdfText(ctx context.Context, program, real string, first, last int) (string
 	err := cmd.Run()
 	switch {
 	case out.left <= 0:
-		return out.String() + "\n[Cut here. Read fewer pages at once.]\n", nil
+		return out.text.String() + "\n[Cut here. Read fewer pages at once.]\n", nil
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("it took longer than %v", pdfTime)
 	case err != nil:
 		line, _, _ := strings.Cut(strings.TrimSpace(problem.String()), "\n")
 		return "", fmt.Errorf("pdftotext: %w %s", err, line)
 	}
-	return out.String(), nil
+	return out.text.String(), nil
 }
 
 // limitedBuffer takes so many bytes and then fails, which ends the program that
-// writes.
+// writes. It must not be a [bytes.Buffer] itself: that would be filled past us.
 type limitedBuffer struct {
-	bytes.Buffer
+	text strings.Builder
 	left int
 }
 
@@ -74,7 +74,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left <= 0 {
 		return 0, errFull
 	}
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
 // pagesOf numbers the pages, which a form feed ends.
