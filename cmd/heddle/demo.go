@@ -116,7 +116,9 @@ func proveDemo(ctx context.Context, dir string, w io.Writer) error {
 	return nil
 }
 
-func indent(s, by string) string { return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by) }
+func indent(s, by string) string {
+	return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
+}
 
 func oneLine(s string, most int) string {
 	r := []rune(strings.Join(strings.Fields(s), " "))

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"heddle/internal/config"
 	"heddle/internal/permission"
+	"heddle/internal/tool"
 )
 
 // newGate builds the permissions of a session. Each rule keeps where it came from,
@@ -41,17 +43,33 @@ func newGate(p place, o *options, layers *config.Layers, set settings) (*permiss
 			*l.into = append(*l.into, rule)
 		}
 	}
+	if err := s.Check(); err != nil {
+		return nil, usagef("%v", err)
+	}
 	return permission.NewGate(s, nil), nil
 }
 
 // source says what paths in a rule from origin are relative to.
 func (p place) source(origin config.Origin) permission.Source {
-	anchor := p.dir
+	s := permission.Source{Name: origin.String(), Anchor: p.dir}
 	switch origin.Layer {
 	case config.User:
-		anchor = p.home
+		s.Anchor, s.Destination = p.home, permission.ToUser
+	case config.Project:
+		s.Destination = permission.ToProject
+	case config.Local:
+		s.Destination = permission.ToLocal
+	case config.Flags:
+		s.Destination = permission.ToFlags
 	case config.Managed:
-		anchor = filepath.Dir(origin.File)
+		s.Anchor = filepath.Dir(origin.File) // and no update reaches it
 	}
-	return permission.Source{Name: origin.String(), Anchor: anchor}
+	return s
+}
+
+// warn tells which rules do nothing.
+func warn(w io.Writer, g *permission.Gate, tools *tool.Pool) {
+	for _, text := range append(g.Warnings(), g.Unknown(tools.Tools())...) {
+		fmt.Fprintf(w, "heddle: %s\n", text)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +54,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		KeySource: models.keySource("anthropic"), Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
 		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o),
 	}
-	if err := addTools(&parts, p, o, set, models); err != nil {
+	if err := addTools(&parts, p, o, set, models, std.err); err != nil {
 		return nil, err
 	}
 	if _, err := models.Choose(cmp.Or(set.Model, log.model)); err != nil {
@@ -98,7 +99,7 @@ func brief(p place, o *options) func() string {
 
 // addTools adds the tools of the main conversation, behind the gate, and what
 // their calls work with.
-func addTools(parts *session.Parts, p place, o *options, set settings, m *models) error {
+func addTools(parts *session.Parts, p place, o *options, set settings, m *models, stderr io.Writer) error {
 	state := filepath.Join(p.projectDir(), parts.ID, "tasks")
 	tasks, err := task.NewRuntime(task.Options{Dir: state})
 	if err != nil {
@@ -124,6 +125,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 	if err != nil {
 		return err
 	}
+	warn(stderr, parts.Gate, pool)
 	keep, err := chosenTools(o, pool)
 	if err != nil {
 		return err

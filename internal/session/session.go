@@ -137,6 +137,7 @@ func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.E
 		s.setInterrupt(cancel)
 		defer s.setInterrupt(nil)
 		defer s.log.sync()
+		s.parts.Gate.Begin("") // refusals count from zero
 		s.title(input)
 		for ev, err := range s.events(ctx, input) {
 			if err != nil {
