@@ -29,7 +29,7 @@ func (j *judge) command(text string) {
 		j.add(f)
 	}
 	r.whole = j.exactRule(whole)
-	s, err := parseScript(text, 0)
+	s, err := parseScript(text)
 	if err != nil {
 		j.add(r.unjudged(err.Error()))
 		return
@@ -47,12 +47,12 @@ func (j *judge) command(text string) {
 // unjudged is for a command of which nothing is known.
 func (r *run) unjudged(why string) finding {
 	switch {
+	case r.mode == Plan:
+		return inPlan(why)
 	case r.whole != nil:
 		return byRule(Allow, r.whole)
 	case r.mode == Bypass && !r.guarded:
 		return finding{behavior: Allow}
-	case r.mode == Plan:
-		return inPlan(why)
 	}
 	return finding{behavior: Ask, reason: why}
 }
@@ -155,7 +155,11 @@ func (r *run) part(p *part) {
 func (r *run) views(p *part) []forms {
 	list := make([]forms, 0, len(p.chain.views)+len(p.chain.hidden))
 	for _, v := range p.chain.views {
-		list = append(list, formsOf(v))
+		f := formsOf(v)
+		if p.chain.extra && !f.open { // more words follow
+			f.open, f.head = true, f.canon+" "
+		}
+		list = append(list, f)
 	}
 	if len(r.deny)+len(r.ask) > 0 {
 		for _, v := range p.chain.hidden {
@@ -208,10 +212,12 @@ func (r *run) readOnly(p *part) bool {
 		return false
 	}
 	switch {
-	case p.function, c.nested: // judged for what it holds
-		return true
+	case p.function:
+		return true // its body is judged
 	case c.exec:
 		return false
+	case c.nested:
+		return true // what it holds is judged
 	}
 	core := c.core()
 	if core[0].text == "git" && r.astray() {
@@ -247,6 +253,9 @@ func (r *run) allowsPart(p *part, views []forms) *Rule {
 		for i, f := range own {
 			if p.chain.exec && i > 0 {
 				break
+			}
+			if p.chain.extra && i > 0 && !rule.text.open() {
+				continue // xargs adds words that the rule does not have
 			}
 			if rule.text.match(f.src) || rule.text.match(f.canon) {
 				return rule.Rule

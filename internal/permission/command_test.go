@@ -58,6 +58,8 @@ func TestWhatIsNotKnownToReadIsAsked(t *testing.T) {
 		"nohup make", "timeout 5 make", "timeout --foo 5 ls", "command make", "trap 'rm x' EXIT", "trap \"$X\" EXIT", "coproc make", "time make",
 		"ls | xargs rm", "ls && make", "ls; make", "ls || make", "ls & make", "ls |& make", "ls\nmake", "(make)", "{ make; }", "echo $(make)", "echo `make`", "diff <(make) x", "ls > >(make)",
 		"if make; then ls; fi", "while make; do ls; done", "until make; do ls; done", "for x in $(make); do ls; done", "case x in x) make;; esac", "f() { make; }; ls", "function f { make; }", "cat <<EOF\n$(make)\nEOF", "cat <<<$(make)", "x=$(make)", "[[ -n $(make) ]]", "echo ${x:-$(make)}", "a=($(make))", "! make", "ls \"$(make)\"",
+		"./timeout 5 ls", "./bash -c ls", "/tmp/nice ls", "x/xargs ls", "./git status",
+		"export 'PATH=.'; ls", "declare \"PATH=.\"", "coproc PATH { ls; }", "ls {PATH}>/dev/null", "((PATH=1))", "let PATH=1", "echo $((HOME=1))",
 		"x='a[$(id)]'; echo $((x))", "read x; echo $((x))", "echo ${x@P}", "x='a[$(id)]'; [[ $x -eq 1 ]]", "[ -v 'a[$(id)]' ]", "[ $x ]", "unset 'a[$(id)]'", "read 'a[$(id)]'", "echo ${!x}", "declare -i x=y", "declare -n x=PATH", "let x=$(make)", "for x in $(cat f); do echo $((x)); done", "[[ -v a[x] ]]",
 		"(npm() { :; }); npm publish", "false && npm() { :; }; npm publish", "bash -c 'npm() { :; }'; npm publish", "npm publish; npm() { :; }", "npm() { :; } & npm publish",
 		"if", "echo 'x", "ls \r rm x", strings.Repeat("ls;", 4000), "set -k", "set", "popd && ls > x", "alias ls=rm", "busybox rm x", "printenv", "nice -n $X ls",
@@ -116,6 +118,10 @@ func TestAllowRulesForCommands(t *testing.T) {
 		{"Bash(make *)", "nice -n 5 nohup stdbuf -oL time make a", Allow},
 		{"Bash(make *)", "xargs make", Allow},
 		{"Bash(make *)", "xargs -n 1 make", Ask},
+		{"Bash(make)", "xargs make", Ask}, // more words come
+		{"Bash(make *)", "/usr/bin/timeout 5 make", Allow},
+		{"Bash(make *)", "./timeout 5 make", Ask},
+		{"Bash(make *)", "/bin/bash -c 'make a'", Allow},
 		{"Bash(make *)", "command make", Allow},
 		{"Bash(make *)", "npx make", Ask},
 		{"Bash(npx make *)", "npx make a", Allow},
@@ -199,6 +205,9 @@ func TestDenyRulesForCommands(t *testing.T) {
 		{"Bash(rm *)", "if", Ask},
 		{"Bash(git push *)", "git $X", Ask},
 		{"Bash(git push *)", "git log $X", Allow},
+		{"Bash(git push *)", "xargs git", Ask},
+		{"Bash(git push *)", "./sudo git push", Deny},
+		{"Bash(git push *)", "./bash -c 'ls; git push'", Deny},
 		{"Bash(rm -rf *)", "rm -{r,f} x", Ask},
 		{"Bash(rm -rf *)", `rm $'\x2drf' x`, Ask},
 		{"Bash(rm -rf *)", "rm x", Allow},
@@ -252,7 +261,7 @@ func TestPatternsOfFilesMeetDenyRules(t *testing.T) {
 	p.write(t, p.root+"/.env")
 	p.write(t, p.root+"/a.go")
 	g := p.gate(t, Default, lists{deny: []string{"Read(.env)"}}, nil)
-	for command, want := range map[string]Behavior{"cat .e*": Deny, "cat .[e]nv": Deny, "cat *.go": Allow, "cat *": Deny, "cat .{env,x}": Ask} {
+	for command, want := range map[string]Behavior{"cat .e*": Deny, "cat .[e]nv": Deny, "cat *.go": Allow, "cat *": Allow, "cat .*": Deny, "shopt -s dotglob; cat *": Deny, "cat */*": Ask, "cat src/*": Allow, "cat /nowhere/*": Allow, "cat .{env,x}": Ask} {
 		if v := p.bash(t, g, command); v.Behavior != want {
 			t.Errorf("Judge(%q) = %s (%s), want %s", command, v.Behavior, v.Reason, want)
 		}
@@ -341,6 +350,28 @@ func TestSuggestionsForCommands(t *testing.T) {
 		}
 		if v := p.bash(t, g, command); v.Behavior != Allow {
 			t.Errorf("after its suggestions were taken, Judge(%q) = %s (%s)", command, v.Behavior, v.Reason)
+		}
+	}
+}
+
+// Commands made to be slow to judge are given up, and asked.
+func TestJudgingIsBounded(t *testing.T) {
+	p := newPlace(t)
+	g := p.gate(t, Default, lists{allow: []string{"Bash"}, deny: []string{"Bash(zz *)", "Read(.env)"}}, nil)
+	nested := "make"
+	for range 12 {
+		nested = "bash -c " + quoteWord("nice nice nice "+nested)
+	}
+	for name, command := range map[string]string{
+		"wrappers":     strings.Repeat("sudo ", 1900),
+		"nested":       nested,
+		"many scripts": "sudo " + strings.Repeat("nice ", 50) + "sh -c 'sudo " + strings.Repeat("nice ", 50) + "sh -c \"sudo " + strings.Repeat("nice ", 50) + "sh -c ls\"'",
+		"everything":   "cat /*/*/*/*/*",
+		"many cds":     strings.Repeat("cd a; ", 1600) + "cat x",
+		"deep":         "cat " + strings.Repeat("(", 3000) + strings.Repeat(")", 3000),
+	} {
+		if v := p.bash(t, g, command); v.Behavior != Ask {
+			t.Errorf("%s: %s (%s), want ask", name, v.Behavior, v.Reason)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package permission
 
 import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -135,8 +139,8 @@ func (r *run) fileArgument(w word, writes bool) {
 	}
 }
 
-// maxMatches is how many files a pattern may stand for.
-const maxMatches = 1000
+// maxEntries is how many names of a directory are held against a pattern.
+const maxEntries = 2000
 
 // names are the file names that an argument may stand for.
 func (r *run) names(w word) ([]string, bool) {
@@ -163,19 +167,44 @@ func (r *run) names(w word) ([]string, bool) {
 	if w.pattern == "" || w.tilde {
 		return nil, false
 	}
-	var names []string
-	for _, base := range r.bases {
-		full := w.pattern
-		if !strings.HasPrefix(full, "/") {
-			full = quoteGlob(base) + "/" + full
-		}
-		found, err := filepath.Glob(full)
-		if err != nil || len(found) > maxMatches {
+	return r.matching(w.pattern)
+}
+
+// matching returns the files that a pattern stands for now. Only its last part
+// may be one: looking further could take for ever.
+func (r *run) matching(pattern string) (names []string, ok bool) {
+	dir, last := path.Split(pattern)
+	if last == "" || strings.ContainsAny(dir, `*?[\`) {
+		return nil, false
+	}
+	hidden := last[0] == '.' || last[0] == '[' || strings.Contains(r.script.source, "dotglob")
+	for _, l := range r.locations(dir + ".") {
+		entries, ok := list(l.real)
+		if !ok {
 			return nil, false
 		}
-		names = append(names, found...)
+		for _, e := range entries {
+			if segment(last, e) && (hidden || e[0] != '.') {
+				names = append(names, filepath.Join(l.named, e))
+			}
+		}
 	}
 	return names, true
+}
+
+// list returns the names in a directory, if there are not too many. What is not
+// there has none.
+func list(dir string) ([]string, bool) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(maxEntries + 1)
+	if err != nil && err != io.EOF {
+		return nil, false
+	}
+	return names, len(names) <= maxEntries
 }
 
 // edits returns the files that one of the few plain commands changes which

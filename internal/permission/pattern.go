@@ -50,6 +50,9 @@ func parseCommandPattern(text string) pattern {
 // exact reports whether the pattern stands for one text only.
 func (p pattern) exact() bool { return len(p.parts) == 1 && !p.word }
 
+// open reports whether the pattern ends with a star.
+func (p pattern) open() bool { return p.word || len(p.parts) > 1 && p.parts[len(p.parts)-1] == "" }
+
 // head is the literal text that everything it matches begins with.
 func (p pattern) head() string {
 	if len(p.parts) == 0 {

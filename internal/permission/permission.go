@@ -27,7 +27,7 @@ const (
 	AcceptEdits Mode = "acceptEdits"       // and edits of files in the working directories
 	Plan        Mode = "plan"              // reads only; what would change something is refused
 	DontAsk     Mode = "dontAsk"           // what would be asked is refused
-	Bypass      Mode = "bypassPermissions" // everything, except what package comment says
+	Bypass      Mode = "bypassPermissions" // everything but what the package comment names
 )
 
 // ParseMode returns the mode of that name. An empty name is Default, and so is

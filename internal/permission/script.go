@@ -49,13 +49,24 @@ type redirect struct {
 	write  bool
 }
 
-// parseScript takes a command apart. depth counts the commands around it.
-func parseScript(source string, depth int) (*script, error) {
+// maxScripts is how many commands in commands are followed in all.
+const maxScripts = 64
+
+// nesting counts the commands in a command.
+type nesting struct{ depth, scripts int }
+
+// parseScript takes a command apart.
+func parseScript(source string) (*script, error) { return new(nesting).parse(source) }
+
+func (n *nesting) parse(source string) (*script, error) {
+	n.depth++
+	defer func() { n.depth-- }()
+	n.scripts++
 	switch {
 	case len(source) > maxCommand:
 		return nil, fmt.Errorf("the command is longer than %d characters", maxCommand)
-	case depth > maxNesting:
-		return nil, errors.New("the command holds a command in a command too many times")
+	case n.depth > maxNesting || n.scripts > maxScripts:
+		return nil, errors.New("the command holds too many commands in commands")
 	case strings.ContainsAny(source, "\x00\r"):
 		// Shells read these as part of a word, parsers do not agree.
 		return nil, errors.New("the command holds a carriage return or a zero byte")
@@ -76,7 +87,7 @@ func parseScript(source string, depth int) (*script, error) {
 		}
 	}
 	for _, p := range s.parts[:len(s.parts):len(s.parts)] {
-		if err := s.nest(p, depth); err != nil {
+		if err := n.nest(s, p); err != nil {
 			return nil, err
 		}
 	}
@@ -102,6 +113,8 @@ func (s *script) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Stmt:
 		s.statement(n)
+	case *syntax.CoprocClause:
+		s.doubt("it starts a coprocess")
 	case *syntax.WhileClause, *syntax.FuncDecl:
 		s.loops = true
 	case *syntax.ForClause:
@@ -165,6 +178,9 @@ func (s *script) redirect(p *part, r *syntax.Redirect) {
 	if r.Word == nil {
 		return
 	}
+	if r.N != nil && dangerous(strings.Trim(r.N.Value, "{}")) {
+		s.doubt("it sets %s", r.N.Value)
+	}
 	target := readWord(s.source, r.Word, s.vars)
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -212,18 +228,19 @@ func (s *script) forClause(n *syntax.ForClause) {
 func (s *script) declaration(d *syntax.DeclClause) {
 	exports := d.Variant.Value == "export"
 	for _, a := range d.Args {
-		if a.Naked && a.Name == nil {
-			w := readWord(s.source, a.Value, s.vars)
-			switch {
-			case !w.literal:
-				s.doubt("it declares a variable whose name is not known")
-			case strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "ni"):
-				s.doubt("%s %s evaluates what is assigned", d.Variant.Value, w.text)
-			case strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "x"):
-				exports = true
-			case strings.ContainsAny(w.text, "["):
-				s.doubt("it declares %s", w.text)
-			}
+		if !a.Naked || a.Name != nil {
+			continue
+		}
+		w := readWord(s.source, a.Value, s.vars)
+		switch {
+		case !w.literal:
+			s.doubt("it declares a variable whose name is not known")
+		case !strings.HasPrefix(w.text, "-"): // "PATH=x" in quotes
+			s.doubt("it declares %s", w.text)
+		case strings.ContainsAny(w.text, "ni"):
+			s.doubt("%s %s evaluates what is assigned", d.Variant.Value, w.text)
+		case strings.Contains(w.text, "x"):
+			exports = true
 		}
 	}
 	for _, a := range d.Args {

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func unwrap(words []word) chain {
 			c.unknown = "the name of the command is not known before it runs"
 			return c
 		}
-		rest, again := c.wrapper(path.Base(words[0].text), words)
+		rest, again := c.wrapper(words)
 		if !again {
 			return c
 		}
@@ -48,8 +49,12 @@ func unwrap(words []word) chain {
 
 // wrapper takes off the wrapper of that name. It returns false if there is none,
 // or nothing that could be told about what it runs.
-func (c *chain) wrapper(name string, words []word) (rest []word, again bool) {
+func (c *chain) wrapper(words []word) (rest []word, again bool) {
 	args := words[1:]
+	dir, name := path.Split(words[0].text)
+	if dir != "" && dir != "/bin/" && dir != "/usr/bin/" {
+		return c.foreign(name, words)
+	}
 	switch name {
 	case "timeout":
 		rest, ok := c.options(args, "ksv", "ks", "kill-after", "signal")
@@ -93,6 +98,19 @@ func (c *chain) wrapper(name string, words []word) (rest []word, again bool) {
 		return c.opaque(words)
 	}
 	return nil, false
+}
+
+// foreign is for a program in another directory than the system's: it may do
+// anything, whatever its name is.
+func (c *chain) foreign(name string, words []word) ([]word, bool) {
+	probe := chain{}
+	bare := append([]word{{src: name, text: name, literal: true}}, words[1:]...)
+	_, again := probe.wrapper(bare)
+	if !again && !probe.exec && !probe.nested {
+		return nil, false
+	}
+	c.inner, c.nested = probe.inner, probe.nested
+	return c.opaque(words)
 }
 
 // strip goes on with what a wrapper runs. A wrapper without anything to run is
@@ -153,6 +171,9 @@ func (c *chain) options(args []word, short, valued string, long ...string) ([]wo
 
 // maxHidden is how many words of a command like sudo are taken for its command.
 const maxHidden = 64
+
+// maxViews is how many commands may hide in one.
+const maxViews = 500
 
 // opaque is for a wrapper that hides what it runs: every word may be its command.
 func (c *chain) opaque(words []word) ([]word, bool) {
@@ -281,25 +302,31 @@ func (c *chain) find(words []word) ([]word, bool) {
 
 func isNumberText(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// nest adds the commands that stand inside the words of p.
-func (s *script) nest(p *part, depth int) error {
+// nest adds to s the commands that stand inside the words of p.
+func (n *nesting) nest(s *script, p *part) error {
 	c := &p.chain
 	if c.nested {
-		inner, err := parseScript(c.inner, depth+1)
+		inner, err := n.parse(c.inner)
 		if err != nil {
 			return err
 		}
-		s.parts = append(s.parts, inner.parts...)
+		for _, q := range inner.parts {
+			q.scanOnly = q.scanOnly || c.exec
+			s.parts = append(s.parts, q)
+		}
 		s.doubts = append(s.doubts, inner.doubts...)
 		s.loops = s.loops || inner.loops
 	}
 	for _, words := range c.scan {
 		in := unwrap(words)
 		c.hidden = append(append(c.hidden, in.views...), in.scan...)
+		if len(c.hidden) > maxViews {
+			return errors.New("the command holds too many commands in commands")
+		}
 		if !in.nested {
 			continue
 		}
-		inner, err := parseScript(in.inner, depth+1)
+		inner, err := n.parse(in.inner)
 		if err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func (s *script) safeOperand(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, `[\`) || syntax.ValidName(p.Value) && !s.vars.numeric(p.Value) {
+			if strings.ContainsAny(p.Value, `[\`) || syntax.ValidName(p.Value) && (dangerous(p.Value) || !s.vars.numeric(p.Value)) {
 				return false
 			}
 		case *syntax.ParamExp:
