@@ -80,11 +80,15 @@ func refusalOf(err error) refusal {
 // maxBody is what the real API takes at most.
 const maxBody = 32 << 20
 
+// clientLeft is the status of a request that broke off: nobody reads the answer.
+// It is nginx's own, for want of an official one.
+const clientLeft = 499
+
 // read reads the body of a request.
 func read(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return body, fmt.Errorf("read the request: %w", err)
+		return body, refusal{status: clientLeft, kind: "client_closed_request", message: fmt.Sprintf("the client left in the middle of its request: %v", err)}
 	}
 	if len(body) > maxBody {
 		return body[:0], refusal{status: http.StatusRequestEntityTooLarge, kind: "request_too_large", message: "Request exceeds the maximum size"}

@@ -49,7 +49,13 @@ func Load(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-func (s *Script) load(data []byte) error {
+func (s *Script) load(data []byte) (err error) {
+	defer func() {
+		// The YAML module has had panics on text that is no YAML.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("not YAML that can be read: %v", r)
+		}
+	}()
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	switch {
 	case len(data) > maxScript:
@@ -60,7 +66,7 @@ func (s *Script) load(data []byte) error {
 	if err := checkDepth(data); err != nil {
 		return err
 	}
-	f, err := parse(data)
+	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return err
 	}
@@ -84,16 +90,6 @@ func (s *Script) load(data []byte) error {
 		return problem(f.Docs[0].Body, "window: want a number of tokens from 0")
 	}
 	return nil
-}
-
-// parse parses YAML. The parser has had panics on text that is not.
-func parse(data []byte) (f *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("not YAML that can be read: %v", r)
-		}
-	}()
-	return parser.ParseBytes(data, 0)
 }
 
 // checkDepth refuses what nests too deeply.
