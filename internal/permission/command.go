@@ -316,7 +316,9 @@ func (r *run) findBases() {
 }
 
 func (r *run) changeDir(args []word, extra bool) {
+	physical := false
 	for len(args) > 0 && args[0].literal && (args[0].text == "-P" || args[0].text == "-L" || args[0].text == "--") {
+		physical = physical || args[0].text == "-P"
 		args = args[1:]
 	}
 	if len(args) == 0 && !extra {
@@ -329,7 +331,8 @@ func (r *run) changeDir(args []word, extra bool) {
 	}
 	target, ok := r.path(args[0])
 	absolute := strings.HasPrefix(target, "/")
-	if !ok || target == "-" || r.script.loops && !absolute {
+	// With -P, .. goes up from where a link leads.
+	if !ok || target == "-" || r.script.loops && !absolute || physical && strings.Contains(target, "..") {
 		r.lost = true
 		return
 	}

@@ -115,7 +115,7 @@ func withoutFirst(args []word) []word {
 }
 
 func (r *run) fileArgument(w word, writes bool) {
-	names, ok := r.names(w)
+	names, ok := r.fileNames(w)
 	if !ok {
 		r.add(r.doubtFile("it cannot be told which file "+w.src+" is", true))
 		return
@@ -142,8 +142,8 @@ func (r *run) fileArgument(w word, writes bool) {
 // maxEntries is how many names of a directory are held against a pattern.
 const maxEntries = 2000
 
-// names are the file names that an argument may stand for.
-func (r *run) names(w word) ([]string, bool) {
+// fileNames are the files that an argument may stand for.
+func (r *run) fileNames(w word) ([]string, bool) {
 	if w.literal {
 		text := w.text
 		if w.flag() {

@@ -347,10 +347,9 @@ func TestModes(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	p := newPlace(t)
-	g := p.gate(t, Default, lists{allow: []string{"Bash(a)"}}, nil)
 	managed := p.rules(t, []string{"Bash(m)"})
 	managed[0].Source.Destination = ""
-	g = NewGate(Settings{Allow: slices.Concat(p.rules(t, []string{"Bash(a)"}), managed), Home: p.home}, nil)
+	g := NewGate(Settings{Allow: slices.Concat(p.rules(t, []string{"Bash(a)"}), managed), Home: p.home}, nil)
 	check := func(step string, want map[string]Behavior) {
 		t.Helper()
 		for command, b := range want {
@@ -382,6 +381,10 @@ func TestApply(t *testing.T) {
 	check("removed", map[string]Behavior{"c": Ask, "m": Allow}) // not what came from elsewhere
 	ok(`[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"deny","destination":"session"}]`)
 	check("denied", map[string]Behavior{"m": Deny})
+	ok(`[{"type":"addRules","rules":[{"toolName":"Read","ruleContent":"/src/key"}],"behavior":"deny","destination":"cliArg"}]`)
+	if v := p.file(t, g, "Read", p.root+"/src/key"); v.Behavior != Deny { // from the project
+		t.Errorf("a path in an update: %s", v.Behavior)
+	}
 	ok(`[{"type":"removeRules","rules":[{"toolName":"Bash"}],"behavior":"deny","destination":"session"}]`)
 	ok(`[{"type":"addDirectories","directories":["` + p.outside + `"],"destination":"session"},{"type":"setMode","mode":"acceptEdits","destination":"session"}]`)
 	check("directories", map[string]Behavior{"touch " + p.outside + "/x": Allow})

@@ -9,6 +9,11 @@
 //	mode         bypassPermissions allows, plan refuses changes
 //	allow rules  and what changes nothing, inside the working directories
 //	otherwise    a question, and a refusal if nobody is there to answer
+//
+// Commands are judged by what they say, not by what the programs they start do:
+// a rule for rm does not see the rm in a script that is run, and a rule for a
+// file sees the files that are named to cat or grep, not those that grep -r finds.
+// Commands that only read may read anywhere, except where a rule forbids it.
 package permission
 
 import (

@@ -23,7 +23,7 @@ type state struct {
 // compiled is a rule that knows the directories its path starts from.
 type compiled struct {
 	*Rule
-	dirs []string // absolute; empty for atCurrent
+	dirs []string // absolute; empty for what starts at the working directory
 	glob glob
 	fold bool // compare without regard to case
 }
@@ -93,8 +93,8 @@ func both(dir string) []string {
 // both its name and what it links to fit, others if either does.
 func (c *compiled) matches(b Behavior, f location, current []string) bool {
 	dirs := c.dirs
-	if c.anchor == atCurrent {
-		dirs = current
+	if c.anchor == atCurrent || c.anchor == atSource && len(dirs) == 0 {
+		dirs = current // what comes from no file starts where the project is
 	}
 	named := c.fits(dirs, f.named)
 	if f.real == f.named {
