@@ -320,12 +320,12 @@ func (j *judge) writeFile(l location, allowed *Rule) finding {
 		return d
 	}
 	switch {
+	case j.mode == Plan:
+		return inPlan("it changes " + l.named)
 	case ruled:
 		return f
 	case j.mode == Bypass:
 		return finding{behavior: Allow}
-	case j.mode == Plan:
-		return inPlan("it changes " + l.named)
 	}
 	inside := j.inside(l)
 	if why := j.protected(l); why != "" {
