@@ -1,9 +1,6 @@
 package task
 
-import (
-	"encoding/xml"
-	"strings"
-)
+import "strings"
 
 // Priority says when a notification is read.
 type Priority string
@@ -56,9 +53,7 @@ func (n Notification) XML() string {
 		if value == "" {
 			return
 		}
-		b.WriteString("<" + name + ">")
-		_ = xml.EscapeText(&b, []byte(value)) // a strings.Builder does not fail
-		b.WriteString("</" + name + ">\n")
+		b.WriteString("<" + name + ">" + escape(value) + "</" + name + ">\n")
 	}
 	b.WriteString("<task-notification>\n")
 	field("task-id", string(n.Task.ID))
@@ -73,4 +68,10 @@ func (n Notification) XML() string {
 	field("summary", summary)
 	b.WriteString("</task-notification>")
 	return b.String()
+}
+
+// escape makes text safe inside an element. Quotes and line ends are harmless
+// there and stay readable.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
