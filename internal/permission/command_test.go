@@ -60,6 +60,7 @@ func TestWhatIsNotKnownToReadIsAsked(t *testing.T) {
 		"if make; then ls; fi", "while make; do ls; done", "until make; do ls; done", "for x in $(make); do ls; done", "case x in x) make;; esac", "f() { make; }; ls", "function f { make; }", "cat <<EOF\n$(make)\nEOF", "cat <<<$(make)", "x=$(make)", "[[ -n $(make) ]]", "echo ${x:-$(make)}", "a=($(make))", "! make", "ls \"$(make)\"",
 		"./timeout 5 ls", "./bash -c ls", "/tmp/nice ls", "x/xargs ls", "./git status",
 		"export 'PATH=.'; ls", "declare \"PATH=.\"", "coproc PATH { ls; }", "ls {PATH}>/dev/null", "((PATH=1))", "let PATH=1", "echo $((HOME=1))",
+		"eval 'x=a[0]'; echo $((x))", "builtin read x; echo $((x))", "\"read\" x; echo $((x))", ": 'a[$(id)]'; echo $((_))", "echo $((PWD))",
 		"x='a[$(id)]'; echo $((x))", "read x; echo $((x))", "echo ${x@P}", "x='a[$(id)]'; [[ $x -eq 1 ]]", "[ -v 'a[$(id)]' ]", "[ $x ]", "unset 'a[$(id)]'", "read 'a[$(id)]'", "echo ${!x}", "declare -i x=y", "declare -n x=PATH", "let x=$(make)", "for x in $(cat f); do echo $((x)); done", "[[ -v a[x] ]]",
 		"(npm() { :; }); npm publish", "false && npm() { :; }; npm publish", "bash -c 'npm() { :; }'; npm publish", "npm publish; npm() { :; }", "npm() { :; } & npm publish",
 		"if", "echo 'x", "ls \r rm x", strings.Repeat("ls;", 4000), "set -k", "set", "popd && ls > x", "alias ls=rm", "busybox rm x", "printenv", "nice -n $X ls",
@@ -102,6 +103,7 @@ func TestAllowRulesForCommands(t *testing.T) {
 		{"Bash()", "make", Allow},
 		{"Bash", "make > .git/config", Ask},
 		{"Bash", "$X", Allow},
+		{"Bash", `env A=1 git commit -m "it's (done"`, Allow},
 		{"Bash", "if", Ask},
 
 		{"Bash(make *)", "make a && make b | cat", Allow}, // each part needs consent
@@ -197,6 +199,10 @@ func TestDenyRulesForCommands(t *testing.T) {
 		{"Bash(rm *)", "time rm x", Deny},
 		{"Bash(rm *)", "coproc rm x", Deny},
 		{"Bash(rm *)", "exec rm x", Deny},
+		{"Bash(rm *)", "watch 'ls; rm x'", Deny},
+		{"Bash(rm *)", "su -c 'ls; rm x'", Deny},
+		{"Bash(rm *)", "flock f -c 'ls && rm x'", Deny},
+		{"Bash(rm *)", "env '-Srm x'", Ask},
 		{"Bash(rm *)", "busybox rm x", Deny},
 		{"Bash(rm *)", "rmdir x", Allow},
 		{"Bash(rm *)", "echo rm x", Allow},

@@ -21,6 +21,7 @@ type chain struct {
 	unknown string
 	inner   string   // a script, given to a shell or to eval
 	nested  bool     // there is one
+	here    bool     // it runs in this shell, and can set its variables
 	scan    [][]word // commands that may run, for deny and ask rules
 	hidden  [][]word // the views of these
 	extra   bool     // more arguments come from the input (xargs)
@@ -182,8 +183,11 @@ func (c *chain) opaque(words []word) ([]word, bool) {
 		c.unknown = "it cannot be told what " + words[0].text + " runs"
 	}
 	for i, w := range words[1:min(len(words), maxHidden)] {
-		if !w.flag() {
+		switch {
+		case !w.flag():
 			c.scan = append(c.scan, words[i+1:])
+		case strings.ContainsAny(w.text, " \t\n"): // env '-Srm x'
+			c.unknown = "it cannot be told what " + words[0].text + " runs"
 		}
 	}
 	return nil, false
@@ -254,10 +258,11 @@ func (c *chain) eval(args []word) ([]word, bool) {
 		}
 		texts = append(texts, w.text)
 	}
-	c.inner, c.nested = strings.Join(texts, " "), !c.extra
 	if c.extra {
 		c.unknown, c.exec = "what eval runs is not known before it runs", true
+		return nil, false
 	}
+	c.inner, c.nested, c.here = strings.Join(texts, " "), true, true
 	return nil, false
 }
 
@@ -273,7 +278,7 @@ func (c *chain) trap(args []word) ([]word, bool) {
 		c.unknown, c.exec = "what trap runs is not known before it runs", true
 	case args[0].text == "-l" || args[0].text == "-p":
 	default:
-		c.inner, c.nested = strings.TrimPrefix(args[0].text, "-"), true
+		c.inner, c.nested, c.here = strings.TrimPrefix(args[0].text, "-"), true, true
 	}
 	return nil, false
 }
@@ -315,27 +320,39 @@ func (n *nesting) nest(s *script, p *part) error {
 			s.parts = append(s.parts, q)
 		}
 		s.doubts = append(s.doubts, inner.doubts...)
+		if c.here && len(inner.vars) > 0 {
+			s.doubt("it sets variables by eval or trap")
+		}
 		s.loops = s.loops || inner.loops
 	}
 	for _, words := range c.scan {
+		if strings.ContainsAny(words[0].text, " \t\n;|&$`") && words[0].literal {
+			n.scan(s, c, words[0].text) // watch 'rm x'
+		}
 		in := unwrap(words)
 		c.hidden = append(append(c.hidden, in.views...), in.scan...)
 		if len(c.hidden) > maxViews {
 			return errors.New("the command holds too many commands in commands")
 		}
-		if !in.nested {
-			continue
-		}
-		inner, err := n.parse(in.inner)
-		if err != nil {
-			return err
-		}
-		for _, q := range inner.parts {
-			q.scanOnly = true
-			s.parts = append(s.parts, q)
+		if in.nested {
+			n.scan(s, c, in.inner)
 		}
 	}
 	return nil
+}
+
+// scan adds to s what a script holds that c may run, for deny and ask rules only.
+// It may not be a script at all.
+func (n *nesting) scan(s *script, c *chain, source string) {
+	inner, err := n.parse(source)
+	if err != nil {
+		c.unknown = "it cannot be told what " + c.views[0][0].text + " runs"
+		return
+	}
+	for _, q := range inner.parts {
+		q.scanOnly = true
+		s.parts = append(s.parts, q)
+	}
 }
 
 // forms are the ways to write a command that a rule may have in mind.

@@ -43,17 +43,15 @@ func (v variables) visit(n syntax.Node) {
 
 // builtin notices the variables that builtins set to what they read.
 func (v variables) builtin(n *syntax.CallExpr) {
-	if len(n.Args) == 0 {
-		return
-	}
-	switch n.Args[0].Lit() {
-	case "read", "mapfile", "readarray", "getopts", "printf", "wait":
-		v.set("REPLY", false)
-		v.set("MAPFILE", false)
-		v.set("OPTARG", false)
-		for _, w := range n.Args[1:] {
-			if lit := w.Lit(); syntax.ValidName(lit) {
-				v.set(lit, false)
+	reads := false
+	for _, arg := range n.Args {
+		w := readWord("", arg, nil)
+		switch w.text {
+		case "read", "mapfile", "readarray", "getopts", "printf", "wait":
+			reads = true // perhaps behind builtin or command
+		default:
+			if reads && syntax.ValidName(w.text) {
+				v.set(w.text, false)
 			}
 		}
 	}
@@ -82,8 +80,12 @@ func isNumber(w *syntax.Word) bool {
 // numeric reports whether a variable can hold nothing but a number. One that the
 // script does not set comes from the environment, which the model does not write.
 func (v variables) numeric(name string) bool {
-	if strings.Trim(name, "0123456789@*") == "" {
-		return false // arguments of a function
+	if strings.Trim(name, "0123456789@*") == "" || dangerous(name) {
+		return false // arguments of a function, or such as PWD
+	}
+	switch name {
+	case "_", "REPLY", "MAPFILE", "OPTARG", "DIRSTACK", "FUNCNAME", "COPROC":
+		return false // set by bash itself, to text
 	}
 	number, set := v[name]
 	return number || !set
@@ -114,7 +116,7 @@ func (s *script) safeOperand(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, `[\`) || syntax.ValidName(p.Value) && (dangerous(p.Value) || !s.vars.numeric(p.Value)) {
+			if strings.ContainsAny(p.Value, `[\`) || syntax.ValidName(p.Value) && !s.vars.numeric(p.Value) {
 				return false
 			}
 		case *syntax.ParamExp:
