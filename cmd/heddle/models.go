@@ -25,7 +25,6 @@ type models struct {
 	catalog   *model.Catalog
 	providers map[string]providerConfig
 	clients   map[string]*model.Client
-	version   string
 }
 
 // The default models, by the key that is there.
