@@ -100,9 +100,7 @@ func (f *Server) note(rec Record, at front) {
 	if at != nil {
 		old, ok := f.last[rec.Conversation]
 		rec.Prefix, rec.CommonPrefix = compare(old, at, ok)
-		if rec.Status < 400 {
-			f.last[rec.Conversation] = at
-		}
+		f.last[rec.Conversation] = at
 	}
 	if f.log != nil {
 		if err := f.write(rec); err != nil {

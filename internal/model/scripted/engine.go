@@ -93,7 +93,6 @@ func (e *Engine) next(c Conversation) (Answer, error) {
 	turn, ok := agent.turn(t.turn)
 	if at := (place{who, t.turn}); ok && e.given[at] {
 		// Asked again where it had an answer that is not kept: that is history.
-		delete(e.given, at)
 		e.thrown[who] = append(e.thrown[who], t.turn)
 		t = follow(agent, e.thrown[who], c.Messages)
 		turn, ok = agent.turn(t.turn)
