@@ -14,7 +14,7 @@ const (
 	maxFile    = 4 << 20  // bytes; larger files are skipped
 	maxTotal   = 16 << 20 // bytes of all memory files; more fits into no model
 	maxImports = 4        // hops from a memory file
-	maxLookups = 2000     // imports that are looked up; a text may hold very many @
+	maxLookups = 2000     // imports and rules that are looked up; a text may hold very many @
 )
 
 // memory reads memory files.
@@ -43,6 +43,7 @@ func readMemory(o Options, root string) ([]File, []string) {
 	}
 	if o.UserHome != "" {
 		m.firstOf(User, filepath.Join(o.UserHome, ".claude", "CLAUDE.md"))
+		m.rules(User, o.UserHome)
 	}
 	for _, dir := range foldersTo(o.Dir) {
 		m.firstOf(Project, filepath.Join(dir, "AGENTS.md"))
@@ -51,6 +52,7 @@ func readMemory(o Options, root string) ([]File, []string) {
 		m.firstOf(Project, filepath.Join(dir, "CLAUDE.md"), filepath.Join(dir, ".claude", "CLAUDE.md"))
 		m.firstOf(Local, filepath.Join(dir, "AGENTS.local.md"))
 		m.firstOf(Local, filepath.Join(dir, "CLAUDE.local.md"))
+		m.rules(Project, dir)
 	}
 	return m.files, m.notes
 }
@@ -88,6 +90,31 @@ func (m *memory) firstOf(scope Scope, paths ...string) {
 	}
 }
 
+// rules reads the rules in dir, of which there may be a whole tree. Links to folders are
+// not followed.
+func (m *memory) rules(scope Scope, dir string) {
+	_ = filepath.WalkDir(filepath.Join(dir, ".claude", "rules"), func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // it is not there, or not for us to read
+		case !m.lookUp():
+			return filepath.SkipAll
+		case !d.IsDir() && strings.HasSuffix(path, ".md"):
+			m.firstOf(scope, path)
+		}
+		return nil
+	})
+}
+
+// lookUp counts what is looked up. It reports whether there may be more of it.
+func (m *memory) lookUp() bool {
+	m.lookups++
+	if m.lookups == maxLookups+1 {
+		m.note("the memory files and rules name more than %d files; the others were not read", maxLookups)
+	}
+	return m.lookups <= maxLookups
+}
+
 // add reads f, unless it was read before, and then what it imports. Files outside of
 // base need to be allowed.
 func (m *memory) add(f File, base string, depth int) {
@@ -118,7 +145,7 @@ func (m *memory) add(f File, base string, depth int) {
 	m.total += len(raw)
 	f.Text = stripComments(f.Text)
 	same := "text " + strings.TrimSpace(f.Text)
-	if m.seen[same] || strings.TrimSpace(f.Text) == "" {
+	if m.seen[same] || strings.TrimSpace(f.Text) == "" || hasPaths(f.Text) {
 		return
 	}
 	m.seen[same] = true
@@ -131,10 +158,7 @@ func (m *memory) add(f File, base string, depth int) {
 // follow reads the file that from imports. Most words that begin with @ are no
 // imports: only one that looks like the name of a text is missed when it is not there.
 func (m *memory) follow(imp string, from File, base, real string, depth int) {
-	if m.lookups++; m.lookups > maxLookups {
-		if m.lookups == maxLookups+1 {
-			m.note("the memory files hold more than %d imports; the others were not read", maxLookups)
-		}
+	if !m.lookUp() {
 		return
 	}
 	path := imp

@@ -41,19 +41,18 @@ func check(t *testing.T, o Options, want []string, notes ...string) {
 func TestMemoryComesFromTheGeneralToTheParticular(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
-		"etc/AGENTS.md":                         "machine",
-		"home/.heddle/AGENTS.md":                "mine",
-		"home/.heddle/CLAUDE.md":                "not read beside AGENTS.md",
-		"home/.claude/CLAUDE.md":                "mine too",
-		"home/work/CLAUDE.md":                   "all my work",
-		"home/work/repo/.git/HEAD":              "ref: refs/heads/main\n",
-		"home/work/repo/AGENTS.md":              "repo",
-		"home/work/repo/CLAUDE.md":              "repo, for Claude",
-		"home/work/repo/CLAUDE.local.md":        "repo, local",
-		"home/work/repo/pkg/.claude/CLAUDE.md":  "package",
-		"home/work/repo/pkg/AGENTS.local.md":    "package, local",
-		"home/work/repo/pkg/below/AGENTS.md":    "not above the working directory",
-		"home/work/repo/pkg/.claude/rules/x.md": "not a memory file",
+		"etc/AGENTS.md":                        "machine",
+		"home/.heddle/AGENTS.md":               "mine",
+		"home/.heddle/CLAUDE.md":               "not read beside AGENTS.md",
+		"home/.claude/CLAUDE.md":               "mine too",
+		"home/work/CLAUDE.md":                  "all my work",
+		"home/work/repo/.git/HEAD":             "ref: refs/heads/main\n",
+		"home/work/repo/AGENTS.md":             "repo",
+		"home/work/repo/CLAUDE.md":             "repo, for Claude",
+		"home/work/repo/CLAUDE.local.md":       "repo, local",
+		"home/work/repo/pkg/.claude/CLAUDE.md": "package",
+		"home/work/repo/pkg/AGENTS.local.md":   "package, local",
+		"home/work/repo/pkg/below/AGENTS.md":   "not above the working directory",
 	})
 	o := options(filepath.Join(dir, "home/work/repo/pkg"))
 	o.NoGit = true
@@ -243,6 +242,28 @@ func TestUnreadableFileIsNoted(t *testing.T) {
 	check(t, options(dir), nil, "AGENTS.md was not read: permission denied")
 }
 
+func TestRulesForEverythingAreRead(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"AGENTS.md":                          "root",
+		"no-home/.claude/rules/mine.md":      "mine",
+		".claude/rules/b.md":                 "b",
+		".claude/rules/a/deep.md":            "---\ndescription: x\n---\ndeep @x.md",
+		".claude/rules/a/x.md":               "x",
+		".claude/rules/go.md":                "---\npaths: \"**/*.go\"\n---\nonly for Go",
+		".claude/rules/list.md":              "---\npaths:\n  - a\n---\nonly for a",
+		".claude/rules/notes.txt":            "no rule",
+		".claude/rules/name.md/is-a-dir.txt": "",
+	})
+	check(t, options(dir), []string{
+		"user no-home/.claude/rules/mine.md: mine",
+		"project AGENTS.md: root",
+		"project .claude/rules/a/deep.md: ---\ndescription: x\n---\ndeep @x.md",
+		"project .claude/rules/a/x.md: x",
+		"project .claude/rules/b.md: b",
+	})
+}
+
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -274,7 +295,7 @@ func TestHugeMemoryIsBounded(t *testing.T) {
 	if total > maxTotal {
 		t.Errorf("%d bytes of memory", total)
 	}
-	if len(b.Notes) != 2 || !strings.Contains(b.Notes[0], "16 MiB") || !strings.Contains(b.Notes[1], "more than 2000 imports") {
+	if len(b.Notes) != 2 || !strings.Contains(b.Notes[0], "16 MiB") || !strings.Contains(b.Notes[1], "more than 2000 files") {
 		t.Errorf("Notes = %q", b.Notes)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // String is the briefing as a model reads it. What comes from outside cannot end the
@@ -107,10 +108,15 @@ func escape(s string) string {
 // isOurs reports whether what follows a < makes it a tag of ours, as generously as a
 // model might read it.
 func isOurs(after string) bool {
-	name := strings.TrimLeft(after[:min(len(after), 64)], "/ \t\r\n")
+	name := strings.TrimLeftFunc(after[:min(len(after), 64)], func(r rune) bool {
+		return r == '/' || unicode.IsSpace(r) || unicode.IsControl(r)
+	})
 	for _, tag := range ourTags {
-		if len(name) >= len(tag) && strings.EqualFold(name[:len(tag)], tag) &&
-			(len(name) == len(tag) || strings.IndexByte("> /\t\r\n", name[len(tag)]) >= 0) {
+		if len(name) < len(tag) || !strings.EqualFold(name[:len(tag)], tag) {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(name[len(tag):])
+		if !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '-' && next != '_' {
 			return true
 		}
 	}

@@ -135,3 +135,22 @@ func stripComments(text string) string {
 	}
 	return out.String()
 }
+
+// hasPaths reports whether a text says in front of itself that it is for some paths
+// only. It need not be told before somebody works there.
+func hasPaths(text string) bool {
+	front, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return false
+	}
+	for line := range strings.Lines(front) {
+		line = strings.TrimRight(line, " \t\n")
+		if line == "---" {
+			return false
+		}
+		if rest, ok := strings.CutPrefix(line, "paths:"); ok && strings.Trim(rest, " []") != "" || line == "paths:" {
+			return true
+		}
+	}
+	return false
+}

@@ -82,13 +82,14 @@ func FuzzScan(f *testing.F) {
 		if len(stripped) > len(text) {
 			t.Errorf("stripComments(%q) = %q", text, stripped)
 		}
+		hasPaths(text)
 		for _, imp := range findImports(stripped) {
 			if imp == "" || strings.ContainsAny(imp, "\n\r\t`") {
 				t.Errorf("findImports(%q) gives %q", stripped, imp)
 			}
 		}
 		s := Briefing{Memory: []File{{Path: text, Text: text}}}.String()
-		if strings.Count(strings.ToLower(s), "</memory>") != 1 || strings.Count(strings.ToLower(s), "<memory") != 1 {
+		if strings.Count(strings.ToLower(s), "</memory>") != 1 || strings.Count(strings.ToLower(s), "<memory path=") != 1 {
 			t.Errorf("the text ends its element:\n%s", s)
 		}
 	})
