@@ -143,8 +143,8 @@ func (p *prompt) readBlock(where string, role message.Role, raw rawJSON, before 
 	case message.ToolResult:
 		if role != message.User {
 			err = invalid("%s: `tool_result` blocks can only be in `user` messages", where)
-		} else if err = p.checkResult(where, w.Content); err == nil && !toolID.MatchString(block.ToolUseID) {
-			err = invalid("%s.tool_result.tool_use_id: String should match pattern '%s'", where, toolID)
+		} else if err = p.checkResult(where, w.Content); err == nil && !toolID().MatchString(block.ToolUseID) {
+			err = invalid("%s.tool_result.tool_use_id: String should match pattern '%s'", where, toolID())
 		}
 	case message.Image:
 		if role != message.User {
@@ -186,10 +186,10 @@ func checkUse(where string, role message.Role, u message.ToolUse, input rawJSON)
 		return invalid("%s.tool_use.input: Field required", where)
 	case u.Malformed:
 		return invalid("%s.tool_use.input: Input should be a valid dictionary", where)
-	case !toolName.MatchString(u.Name):
-		return invalid("%s.tool_use.name: String should match pattern '%s'", where, toolName)
-	case !toolID.MatchString(u.ID):
-		return invalid("%s.tool_use.id: String should match pattern '%s'", where, toolID)
+	case !toolName().MatchString(u.Name):
+		return invalid("%s.tool_use.name: String should match pattern '%s'", where, toolName())
+	case !toolID().MatchString(u.ID):
+		return invalid("%s.tool_use.id: String should match pattern '%s'", where, toolID())
 	}
 	return nil
 }

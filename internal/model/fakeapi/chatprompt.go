@@ -108,8 +108,8 @@ func (p *chatPrompt) readTools() error {
 		if t.Type != "function" {
 			return invalid("Invalid value for 'tools[%d].type': want 'function'", i)
 		}
-		if !toolName.MatchString(t.Function.Name) {
-			return invalid("Invalid 'tools[%d].function.name': string does not match pattern '%s'", i, toolName)
+		if !toolName().MatchString(t.Function.Name) {
+			return invalid("Invalid 'tools[%d].function.name': string does not match pattern '%s'", i, toolName())
 		}
 		p.add(raw)
 	}
@@ -209,8 +209,8 @@ func (p *chatPrompt) assistant(i int, m chatMessage, text string) (open []string
 			return nil, invalid("Duplicate value for '%s.id': %s", where, c.ID)
 		case c.Type != "function":
 			return nil, invalid("Invalid value for '%s.type': want 'function'", where)
-		case !toolName.MatchString(c.Function.Name):
-			return nil, invalid("Invalid '%s.function.name': string does not match pattern '%s'", where, toolName)
+		case !toolName().MatchString(c.Function.Name):
+			return nil, invalid("Invalid '%s.function.name': string does not match pattern '%s'", where, toolName())
 		case c.Function.Arguments == nil:
 			return nil, invalid("Missing required parameter: '%s.function.arguments'", where)
 		}

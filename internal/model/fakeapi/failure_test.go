@@ -65,7 +65,7 @@ func TestFailures(t *testing.T) {
 					if a = b.post(path, body); a.status != 200 || !strings.Contains(a.body, end) || !strings.Contains(a.body, "bbbb") {
 						b.Errorf("asked again: %+v", a)
 					}
-					if seen := b.Requests(); seen[0].Status != c.status || seen[1].Prefix == Changed {
+					if seen := b.Requests(); seen[0].Status != c.status || seen[0].Error == "" || seen[1].Error != "" || seen[1].Prefix == Changed {
 						b.Errorf("records %+v", seen)
 					}
 				})

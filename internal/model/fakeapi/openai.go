@@ -39,9 +39,9 @@ func (f *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec.Status = http.StatusOK
-	if fail := a.Fail; fail != nil {
-		status, kind, text := fail.Words()
-		rec.Status, rec.Error = status, kind+": "+text
+	if a.Fail != nil {
+		rec.Status, _, _ = a.Fail.Words()
+		rec.Error = a.Fail.String()
 	}
 	if rec.Status < 300 {
 		f.mu.Lock()

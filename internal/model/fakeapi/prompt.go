@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -202,8 +203,8 @@ func (p *prompt) add(text []byte, mark *cacheControl) {
 }
 
 var (
-	toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	toolID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+	toolID   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 )
 
 func (p *prompt) readTools() error {
@@ -220,8 +221,8 @@ func (p *prompt) readTools() error {
 			return invalid("tools.%d: %v", i, err)
 		}
 		switch custom := t.Type == "" || t.Type == "custom"; {
-		case !toolName.MatchString(t.Name):
-			return invalid("tools.%d.name: String should match pattern '%s'", i, toolName)
+		case !toolName().MatchString(t.Name):
+			return invalid("tools.%d.name: String should match pattern '%s'", i, toolName())
 		case names[t.Name]:
 			return invalid("tools: Tool names must be unique.")
 		case custom && t.Schema == nil:
@@ -285,11 +286,13 @@ func unmarked(raw []byte) []byte {
 		out.Reset()
 		out.Write(raw)
 	}
-	return markText.ReplaceAll(out.Bytes(), nil)
+	return markText().ReplaceAll(out.Bytes(), nil)
 }
 
 // Within a string, the quotes would be escaped.
-var markText = regexp.MustCompile(`,"cache_control":\{[^{}]*\}|"cache_control":\{[^{}]*\},`)
+var markText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`,"cache_control":\{[^{}]*\}|"cache_control":\{[^{}]*\},`)
+})
 
 // cacheControl is a breakpoint.
 type cacheControl struct {

@@ -61,9 +61,6 @@ func NewEngine(s *Script) *Engine {
 	return &Engine{script: s, failed: map[place]int{}, given: map[place]bool{}, thrown: map[speaker][]int{}, latest: map[speaker]string{}}
 }
 
-// Script returns what the engine plays.
-func (e *Engine) Script() *Script { return e.script }
-
 // summaryRequest is how heddle asks for a summary.
 const summaryRequest = "Write a summary of this conversation so far."
 

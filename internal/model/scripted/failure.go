@@ -18,6 +18,24 @@ func (f *Failure) Words() (status int, kind, text string) {
 	return status, kind, cmp.Or(f.Message, strings.ReplaceAll(kind, "_", " "))
 }
 
+// String names the failure, for a log.
+func (f *Failure) String() string {
+	_, kind, text := f.Words()
+	switch {
+	case f.HTML != 0:
+		return "a page"
+	case f.Status != 0 || f.ErrorEvent != "":
+		return kind + ": " + text
+	case f.Cut != "":
+		return "cut " + string(f.Cut)
+	case f.Silence > 0:
+		return "silence"
+	case f.Pings > 0:
+		return "pings"
+	}
+	return "disorder"
+}
+
 func kindOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

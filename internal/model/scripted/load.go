@@ -221,7 +221,7 @@ func turnNode(agent ast.Node, i int) ast.Node {
 // captured before, and gets what t captures.
 func (t Turn) unknown(known map[string]bool) (ref string) {
 	look := func(s string) {
-		for _, found := range reference.FindAllString(s, -1) {
+		for _, found := range reference().FindAllString(s, -1) {
 			name, plain := found[2:len(found)-1], strings.HasPrefix(found, "$$")
 			if !plain && !known[name] && !isResult(name) && ref == "" {
 				ref = found
@@ -275,7 +275,7 @@ func (t *Turn) UnmarshalYAML(n ast.Node) error {
 		return problem(n, "text: %q is what a turn says that is held back", waiting)
 	}
 	for name := range t.Capture {
-		if reference.FindString("${"+name+"}") == "" || strings.HasPrefix(name, "result.") {
+		if reference().FindString("${"+name+"}") == "" || strings.HasPrefix(name, "result.") {
 			return problem(n, "capture: %q is no name for a value", name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -42,7 +43,9 @@ type segment struct {
 }
 
 // reference is ${name}. A second dollar before it makes it plain text.
-var reference = regexp.MustCompile(`\$?\$\{[\w.-]*\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$?\$\{[\w.-]*\}`)
+})
 
 // values are what references stand for.
 type values map[string]string
@@ -54,7 +57,7 @@ func (v values) fill(s string) (string, error) {
 
 func (v values) fillWith(s string, quote func(string) string) (string, error) {
 	var unknown string
-	out := reference.ReplaceAllStringFunc(s, func(ref string) string {
+	out := reference().ReplaceAllStringFunc(s, func(ref string) string {
 		if strings.HasPrefix(ref, "$$") {
 			return ref[1:]
 		}
@@ -178,7 +181,7 @@ func (p *Pattern) UnmarshalYAML(n ast.Node) error {
 		return problem(n, "want a regular expression, not %s", shown(n))
 	}
 	p.source = s
-	if _, err := compile(reference.ReplaceAllString(s, "x")); err != nil {
+	if _, err := compile(reference().ReplaceAllString(s, "x")); err != nil {
 		return problem(n, "%v", err)
 	}
 	return nil
