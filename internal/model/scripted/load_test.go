@@ -47,6 +47,7 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{turns("{text: 'a ${x}'}, {capture: {x: a}}"), "${x} is captured by no turn"},
 		{turns("{calls: [{tool: A, input: {a: ['${x}']}}]}"), "${x} is captured by no turn"},
 		{turns("{capture: {'a b': x}}"), `capture: "a b" is no name`},
+		{turns("{capture: {'a}': x}}"), `capture: "a}" is no name`},
 		{turns("{capture: {result.1: x}}"), `capture: "result.1" is no name`},
 		{turns("{calls: [{input: {}}]}"), "a call names its tool"},
 		{turns("{calls: [{tool: A, input_raw: x, input: {}}]}"), "either input or input_raw"},
