@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxBases is in how many directories a relative path is looked for, if a
@@ -377,7 +378,9 @@ func (r *run) locations(name string) []location {
 	return list
 }
 
-var subcommand = regexp.MustCompile(`^(git|go|npm|pnpm|yarn|cargo|make|docker|kubectl|pip|pip3|gh|bun|deno|poetry|uv|dotnet|mvn|gradle|brew|systemctl) ((?:run |compose |stash )?[a-z][a-z0-9:_-]*)(?: |$)`)
+var subcommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(git|go|npm|pnpm|yarn|cargo|make|docker|kubectl|pip|pip3|gh|bun|deno|poetry|uv|dotnet|mvn|gradle|brew|systemctl) ((?:run |compose |stash )?[a-z][a-z0-9:_-]*)(?: |$)`)
+})
 
 // suggestCommand lets a command run from now on: with any arguments, if it is one
 // that people know by its subcommand, and else only as it is.
@@ -386,7 +389,7 @@ func suggestCommand(command string, exact bool) []Update {
 		return nil
 	}
 	content := strings.ReplaceAll(command, "*", `\*`)
-	if m := subcommand.FindStringSubmatch(command); m != nil && !exact && m[2] != "exec" && m[2] != "x" {
+	if m := subcommand().FindStringSubmatch(command); m != nil && !exact && m[2] != "exec" && m[2] != "x" {
 		content = m[1] + " " + m[2] + " *"
 	}
 	return []Update{allowUpdate(ToLocal, RuleText{ToolName: "Bash", RuleContent: content})}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -270,14 +271,16 @@ const sedAddress = `(?:[0-9]+|\$|/(?:[^/\\\n]|\\[^\n])*/)`
 
 // sedSafe is a script of sed that prints, deletes or substitutes, but neither
 // writes files (w) nor runs commands (e).
-var sedSafe = regexp.MustCompile(`^\s*(?:` + sedAddress + `(?:~[0-9]+|,(?:[+~]?[0-9]+|` + sedAddress + `))?\s*!?\s*)?` +
-	`(?:[pdq=l]|s/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/[gpiI0-9]*|s\|(?:[^|\\\n]|\\[^\n])*\|(?:[^|\\\n]|\\[^\n])*\|[gpiI0-9]*` +
-	`|s,(?:[^,\\\n]|\\[^\n])*,(?:[^,\\\n]|\\[^\n])*,[gpiI0-9]*|s#(?:[^#\\\n]|\\[^\n])*#(?:[^#\\\n]|\\[^\n])*#[gpiI0-9]*)` +
-	`\s*(?:;|$)`)
+var sedSafe = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:` + sedAddress + `(?:~[0-9]+|,(?:[+~]?[0-9]+|` + sedAddress + `))?\s*!?\s*)?` +
+		`(?:[pdq=l]|s/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/[gpiI0-9]*|s\|(?:[^|\\\n]|\\[^\n])*\|(?:[^|\\\n]|\\[^\n])*\|[gpiI0-9]*` +
+		`|s,(?:[^,\\\n]|\\[^\n])*,(?:[^,\\\n]|\\[^\n])*,[gpiI0-9]*|s#(?:[^#\\\n]|\\[^\n])*#(?:[^#\\\n]|\\[^\n])*#[gpiI0-9]*)` +
+		`\s*(?:;|$)`)
+})
 
 func sedScriptSafe(script string) bool {
 	for strings.TrimSpace(script) != "" {
-		at := sedSafe.FindStringIndex(script)
+		at := sedSafe().FindStringIndex(script)
 		if at == nil {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Source is where a rule came from.
@@ -60,9 +61,14 @@ func (r Rule) String() string {
 	return RuleText{ToolName: r.tool, RuleContent: r.content}.String()
 }
 
+// Expressions are compiled when they are first needed, not at every start.
 var (
-	toolName  = regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
-	paramText = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s*:\s*(.*?)\s*$`)
+	toolName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
+	})
+	paramText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_-]*)\s*:\s*(.*?)\s*$`)
+	})
 )
 
 // ParseRule reads a rule: Tool or Tool(content).
@@ -73,7 +79,7 @@ func ParseRule(source Source, text string) (Rule, error) {
 	if scoped && !strings.HasSuffix(rest, ")") {
 		return Rule{}, fmt.Errorf("permission rule %q: the closing parenthesis is missing at its end", text)
 	}
-	if !toolName.MatchString(name) {
+	if !toolName().MatchString(name) {
 		return Rule{}, fmt.Errorf("permission rule %q: it must begin with the name of a tool, as in Bash(git log *)", text)
 	}
 	r := Rule{Source: source, tool: canonical(name), content: strings.TrimSuffix(rest, ")")}
@@ -128,7 +134,7 @@ func (r *Rule) parseContent(scoped bool) error {
 
 // parseParam reads parameter:value, if that is what content is.
 func (r *Rule) parseParam(content string) bool {
-	m := paramText.FindStringSubmatch(content)
+	m := paramText().FindStringSubmatch(content)
 	if m == nil {
 		return false
 	}
