@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -247,6 +248,6 @@ func dollars(i model.Info, x float64) string {
 func scriptedModel(s *scripted.Script, file string) agent.Choice {
 	return agent.Choice{
 		Model: model.NewClient(scripted.New(s), nil, model.Policy{}),
-		Info:  model.Info{Provider: "scripted", ID: file, Window: 200_000, MaxOutput: 64_000},
+		Info:  model.Info{Provider: "scripted", ID: file, Window: cmp.Or(s.Window, 200_000), MaxOutput: 64_000},
 	}
 }

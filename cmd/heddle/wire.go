@@ -52,7 +52,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Model: set.Model, Effort: set.Effort,
 		KeySource: models.keySource("anthropic"), Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o),
+		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
 	}
 	if err := addTools(&parts, p, o, set, models, std.err); err != nil {
 		return nil, err
@@ -83,17 +83,33 @@ func begin(parts session.Parts, log logChoice, o *options) (*session.Session, er
 	return session.New(parts)
 }
 
-// brief returns what every history begins with. It is read anew for each, since
-// files and dates change.
-func brief(p place, o *options) func() string {
-	return func() string {
+// brief returns what every history begins with. It takes a moment, so the first
+// is read while the rest starts; each later one is read anew, since files and
+// dates change. The person hears what could not be read.
+func brief(p place, o *options, stderr io.Writer) func() string {
+	read := func() string {
 		b, err := briefing.Read(context.Background(), briefing.Options{
 			Dir: p.dir, Home: p.home, Now: time.Now(), Version: version(), NoMemory: o.bare,
 		})
 		if err != nil {
 			return "" // the conversation can do without; its tools will meet the same problem, and say so
 		}
+		for _, note := range b.Notes {
+			fmt.Fprintf(stderr, "heddle: %s\n", note)
+		}
 		return b.String()
+	}
+	if o.resume != "" || o.last {
+		return read
+	}
+	first := make(chan string, 1) // room for what nobody may ask for
+	go func() { first <- read() }()
+	return func() string {
+		if text, fresh := <-first; fresh {
+			close(first) // from now on, the receive finds nothing
+			return text
+		}
+		return read()
 	}
 }
 

@@ -41,7 +41,11 @@ func (d *Dialog) ask(ctx context.Context, c tool.Call, reason string) (permissio
 	if asker == nil || d.gate.Mode() == permission.DontAsk {
 		return permission.Answer{}, errNobody
 	}
-	return asker.Ask(ctx, permission.Question{Call: c, Agent: c.Scope.Agent, Dir: c.Scope.Dir(), Reason: reason})
+	a, err := asker.Ask(ctx, permission.Question{Call: c, Agent: c.Scope.Agent, Dir: c.Scope.Dir(), Reason: reason})
+	if err != nil {
+		return a, err
+	}
+	return a, d.gate.Apply(a.Updates)
 }
 
 // Ask asks the questions in the input of c.
