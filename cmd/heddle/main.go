@@ -64,6 +64,10 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that leaves must not kill heddle before it has ended its commands: with
+	// someone listening, a write to a closed pipe is an error like any other. Ignoring
+	// the signal would do too, but commands would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	done := make(chan struct{})
 	go func() {
 		select {
