@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := chooseLog(p, o, set.Model)
+	log, err := chooseLog(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +56,13 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err := addTools(&parts, p, o, set, models, std.err); err != nil {
 		return nil, err
 	}
-	if _, err := models.Choose(cmp.Or(set.Model, log.model)); err != nil {
-		return nil, err
+	if set.Model != "" || log.old == "" { // or else the session names its model
+		c, err := models.Choose(set.Model)
+		if err != nil {
+			return nil, err
+		}
+		parts.Model = c.Info.Provider + "/" + c.Info.ID
+		log.header.Model = parts.Model
 	}
 	return begin(parts, log, o)
 }
@@ -80,7 +84,11 @@ func begin(parts session.Parts, log logChoice, o *options) (*session.Session, er
 		release()
 		return nil, err
 	}
-	return session.New(parts)
+	s, err := session.New(parts)
+	if err != nil && parts.Log != nil {
+		err = errors.Join(err, parts.Log.Close())
+	}
+	return s, err
 }
 
 // brief returns what every history begins with. It takes a moment, so the first
@@ -198,7 +206,6 @@ func absolute(dir string, dirs []string) []string {
 // logChoice says which transcript a session writes and goes on from.
 type logChoice struct {
 	id     string
-	model  string // that the past names
 	header transcript.Header
 	path   string // of this session's own transcript; empty: keep none
 	old    string // the transcript to go on from; empty: none
@@ -207,7 +214,7 @@ type logChoice struct {
 }
 
 // chooseLog finds the transcript that the flags ask for. It opens none.
-func chooseLog(p place, o *options, model string) (logChoice, error) {
+func chooseLog(p place, o *options) (logChoice, error) {
 	c := logChoice{id: o.sessionID, name: o.name, fork: o.fork}
 	if c.id == "" {
 		c.id = transcript.NewID()
@@ -219,7 +226,7 @@ func chooseLog(p place, o *options, model string) (logChoice, error) {
 		return c, err
 	}
 	if old != nil {
-		c.old, c.model, c.header.Parent = old.Path, old.Model, old.ID
+		c.old, c.header.Parent = old.Path, old.ID
 		if !o.fork {
 			c.id, c.path = old.ID, old.Path
 			return c, nil
@@ -229,7 +236,7 @@ func chooseLog(p place, o *options, model string) (logChoice, error) {
 		c.path = transcript.File(p.projectDir(), c.id)
 	}
 	c.header = transcript.Header{
-		Session: c.id, Dir: p.dir, Program: version(), Model: cmp.Or(model, c.model), Parent: c.header.Parent, Start: time.Now(),
+		Session: c.id, Dir: p.dir, Program: version(), Parent: c.header.Parent, Start: time.Now(),
 	}
 	return c, nil
 }
@@ -271,7 +278,7 @@ func pastSession(p place, o *options) (*transcript.Summary, error) {
 		}
 		return &s, err
 	case o.resume != "":
-		s, err := transcript.Find(p.home, o.resume)
+		s, err := transcript.Find(filepath.Join(p.home, "projects"), o.resume)
 		if err != nil {
 			return nil, usagef("--resume: %v", err)
 		}

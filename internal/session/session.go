@@ -66,7 +66,6 @@ type Session struct {
 
 	mu        sync.Mutex
 	choice    agent.Choice
-	model     string // as it was named, for those who resume
 	interrupt context.CancelCauseFunc
 	tally     agent.Tally // a copy, as of the newest answer
 	messages  int
@@ -236,7 +235,10 @@ func (s *Session) SetModel(name string) error {
 	if err := s.setModel(name); err != nil {
 		return err
 	}
-	return s.log.append(transcript.Model{Model: name})
+	s.mu.Lock()
+	info := s.choice.Info
+	s.mu.Unlock()
+	return s.log.append(transcript.Model{Model: info.Provider + "/" + info.ID})
 }
 
 func (s *Session) setModel(name string) error {
@@ -249,7 +251,7 @@ func (s *Session) setModel(name string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.choice, s.model = c, name
+	s.choice = c
 	return nil
 }
 
