@@ -49,7 +49,7 @@ func run(runs, turns int) error {
 	}
 	var rows []row
 	for _, measure := range []func() ([]row, error){
-		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory,
+		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory, b.idle,
 	} {
 		r, err := measure()
 		if err != nil {
