@@ -49,7 +49,7 @@ func run(runs, turns int) error {
 	}
 	var rows []row
 	for _, measure := range []func() ([]row, error){
-		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory, b.idle,
+		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory, b.idle, b.micro,
 	} {
 		r, err := measure()
 		if err != nil {
@@ -58,7 +58,6 @@ func run(runs, turns int) error {
 		rows = append(rows, r...)
 	}
 	printTable(rows)
-	fmt.Println("\nRequest building and stream decoding: go test -run xxx -bench . ./internal/agent ./internal/model/...")
 	return nil
 }
 
