@@ -10,6 +10,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The race detector makes every process wait for a second at its end, in case another
+	// thread has something to report. Here processes are many and their threads are done.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	testscript.Main(m, map[string]func(){"heddle": main})
 }
 
@@ -30,6 +33,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HEDDLE_SANDBOX", "1")
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GOCACHE", os.Getenv("GOCACHE"))
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"} {
 				env.Setenv(name, "")
 			}
