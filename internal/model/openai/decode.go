@@ -26,6 +26,7 @@ type decoder struct {
 	usage     *message.Usage
 	blocks    []*block // in the order in which they began
 	think     *thinkTags
+	template  template
 	received  int64 // bytes of the answer's text and calls
 }
 
@@ -68,6 +69,10 @@ func (d *decoder) event(ev sse.Event) error {
 		d.over = true
 		return nil
 	}
+	if c, ok := d.template.fit(ev.Data); ok && len(ev.Name) == 0 {
+		d.choice(c)
+		return nil
+	}
 	var c chunk
 	if err := json.Unmarshal(ev.Data, &c); err != nil {
 		return malformed("it holds data that is not JSON as expected: %v", err)
@@ -89,6 +94,7 @@ func (d *decoder) event(ev sse.Event) error {
 			d.choice(&c.Choices[i])
 		}
 	}
+	d.template.learn(c, ev.Data)
 	return nil
 }
 
