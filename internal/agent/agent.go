@@ -92,7 +92,10 @@ func Compact(ctx context.Context, cfg Config, instructions string) iter.Seq2[Eve
 		r.choose()
 		reason, err := Completed, error(nil)
 		if !r.compact(ctx, Manual, instructions) {
-			reason, err = r.orInterrupted(ctx, Failed), r.failure
+			reason, err = Failed, r.failure
+			if ctx.Err() != nil {
+				reason = Interrupted
+			}
 		}
 		r.text = "The conversation was compacted."
 		r.end(reason, err)

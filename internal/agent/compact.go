@@ -44,7 +44,7 @@ func (r *run) tokens() int {
 // tooLong reports whether the next prompt would leave too little of the window.
 func (r *run) tooLong() bool {
 	w := r.choice.Info.Window
-	return w > 0 && r.tokens() > max(w-room, w*3/4) && r.Context.History.Len() > 1 && !r.compacted
+	return w > 0 && r.tokens() > max(w-room, w*3/4) && r.Context.History.Len() > len(r.pending()) && !r.compacted
 }
 
 // compact replaces the history by a summary, and what nobody has answered yet. It
@@ -123,8 +123,7 @@ func (r *run) summarise(ctx context.Context, instructions string, n int) (model.
 	}
 	resp, err := r.quietly(ctx, req)
 	var me *model.Error
-	tooLong := errors.As(err, &me) && (me.Class == model.ContextFull || me.Class == model.TooLarge) ||
-		err == nil && resp.Message.Text() == ""
+	tooLong := errors.As(err, &me) && full(me) || err == nil && resp.Message.Text() == ""
 	if !tooLong {
 		return resp, err
 	}

@@ -134,6 +134,25 @@ func TestFailedCompactionLeavesTheHistory(t *testing.T) {
 	}
 }
 
+// A summary that could not be made because the provider is down is that failure, not a
+// full window.
+func TestCompactionDuringAnOutage(t *testing.T) {
+	outage := &model.Error{Class: model.Overloaded, Status: 529}
+	f := honest(20_000, func(int, []byte) model.Response { return calls(use("t1", "Bulky")) })
+	answer := f.answer
+	f.answer = func(n int, ctx context.Context) (model.Response, error) {
+		if summaryAsked(f.bodies[n-1]) {
+			return model.Response{}, outage
+		}
+		return answer(n, ctx)
+	}
+	b := newBed(t, f, bulky(55_000))
+	b.info.Window = 20_000
+	if _, end := b.run(t, t.Context(), human("go")); end.Reason != Failed || end.Err != outage {
+		t.Errorf("end = %+v", end)
+	}
+}
+
 func TestManualCompactionPassesOnTheUsersWords(t *testing.T) {
 	f := answers(says("hello"), says("SUMMARY"), says("later"))
 	b := newBed(t, f)

@@ -62,7 +62,7 @@ func (r *run) work(ctx context.Context, input []Input) {
 		}
 		r.choose()
 		if r.tooLong() && !r.compact(ctx, Automatic, "") {
-			r.end(r.orInterrupted(ctx, ContextLimit), nil)
+			r.end(r.stuck(ctx), r.failure)
 			return
 		}
 		resp, err := r.ask(ctx)
@@ -126,12 +126,20 @@ func (r *run) limit(ctx context.Context) (Reason, bool) {
 	return "", false
 }
 
-func (r *run) orInterrupted(ctx context.Context, reason Reason) Reason {
-	if ctx.Err() != nil {
+// stuck is why a run ends that needed a compaction and did not get it.
+func (r *run) stuck(ctx context.Context) Reason {
+	var me *model.Error
+	switch {
+	case ctx.Err() != nil:
 		return Interrupted
+	case errors.As(r.failure, &me) && !full(me):
+		return Failed // the model could not be reached; there is nothing wrong with the conversation
 	}
-	return reason
+	return ContextLimit
 }
+
+// full reports whether a request failed because the conversation is too long.
+func full(e *model.Error) bool { return e.Class == model.ContextFull || e.Class == model.TooLarge }
 
 // choose settles the model of the next request. Reasoning of another model is
 // left behind.
@@ -186,11 +194,11 @@ func (r *run) failed(ctx context.Context, err error) (step, Reason) {
 		return stop, Interrupted
 	}
 	var me *model.Error
-	if errors.As(err, &me) && (me.Class == model.ContextFull || me.Class == model.TooLarge) {
+	if errors.As(err, &me) && full(me) {
 		if !r.compacted && r.compact(ctx, Automatic, "") {
 			return goOn, ""
 		}
-		return stop, ContextLimit
+		return stop, r.stuck(ctx)
 	}
 	return stop, Failed
 }

@@ -49,7 +49,7 @@ func (r *run) answered(ctx context.Context, resp model.Response) (step, Reason) 
 		return r.nudge(cutNudges, "Your answer was cut off by the limit on its length. Go on exactly where it stopped.", Truncated)
 	case message.ContextExceeded:
 		if !r.compact(ctx, Automatic, "") {
-			return stop, r.orInterrupted(ctx, ContextLimit)
+			return stop, r.stuck(ctx)
 		}
 		return r.nudge(cutNudges, "Your answer was cut off because the context window was full. Go on.", ContextLimit)
 	}
