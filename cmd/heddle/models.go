@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"heddle/internal/agent"
 	"heddle/internal/model"
@@ -134,6 +135,10 @@ func local(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// unattended is how long a request is tried while nobody looks on: a provider
+// that asks for a pause of some minutes gets it.
+var unattended = model.Policy{Patience: 10 * time.Minute}
+
 // client returns the client of a provider.
 func (m *models) client(provider string) (*model.Client, error) {
 	if c := m.clients[provider]; c != nil {
@@ -157,7 +162,7 @@ func (m *models) client(provider string) (*model.Client, error) {
 	default:
 		p = openai.New(openai.Options{Name: provider, BaseURL: c.BaseURL, APIKey: key})
 	}
-	client := model.NewClient(p, model.NewGate(c.Limit), model.Policy{})
+	client := model.NewClient(p, model.NewGate(c.Limit), unattended)
 	m.clients[provider] = client
 	return client, nil
 }

@@ -61,6 +61,9 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		if err != nil {
 			return nil, err
 		}
+		if o.maxBudget > 0 && c.Info.PriceUnknown {
+			return nil, usagef("--max-budget-usd: the price of %s/%s is not known, so its costs cannot be limited; settings can name it under models, or use --max-turns", c.Info.Provider, c.Info.ID)
+		}
 		parts.Model = c.Info.Provider + "/" + c.Info.ID
 		log.header.Model = parts.Model
 	}
