@@ -1,12 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"heddle/internal/model/fakeapi"
+	"heddle/internal/model/scripted"
 )
 
 func TestMain(m *testing.M) {
@@ -22,6 +28,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"serve": serve,
+		},
 		Condition: func(name string) (bool, error) {
 			if name == "root" {
 				return os.Geteuid() == 0, nil
@@ -40,4 +50,34 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// exits is exec for a command that ends with a certain code: exits 2 heddle --nonsense.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// serve plays a script over HTTP for the rest of the scenario, and sets the variable URL.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve SCRIPT")
+	}
+	script, err := scripted.LoadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	srv := httptest.NewServer(fakeapi.NewServer(script, nil))
+	ts.Defer(srv.Close)
+	ts.Setenv("URL", srv.URL)
 }
