@@ -49,15 +49,19 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		return nil, err
 	}
 	parts := session.Parts{
-		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Model: set.Model, Effort: set.Effort,
+		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Effort: set.Effort,
 		KeySource: models.keySource("anthropic"), Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
 		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
 	}
 	if err := addTools(&parts, p, o, set, models, std.err); err != nil {
 		return nil, err
 	}
-	if set.Model != "" || log.old == "" { // or else the session names its model
-		c, err := models.Choose(set.Model)
+	name := set.Model
+	if log.old != "" {
+		name = o.model // the session keeps its model, whatever the settings say by now
+	}
+	if name != "" || log.old == "" {
+		c, err := models.Choose(name)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,12 +87,13 @@ func New(p Parts) (*Session, error) {
 	}
 	s.conv = agent.NewContext(prompt, p.Scope)
 	past := s.recall(p.Past)
-	name := p.Model
-	if name == "" {
-		name = past
-	}
+	name := cmp.Or(p.Model, past)
 	if err := s.setModel(name); err != nil {
 		return nil, err
+	}
+	if past != "" && name != past {
+		// Also after the next resume. What cannot be written now is written later.
+		_ = s.log.append(transcript.Model{Model: name})
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,8 @@ func Fork(from, path string, h Header) (*Writer, []Record, error) {
 		return nil, nil, fmt.Errorf("fork: %w", err)
 	}
 	for _, r := range parent {
-		if p, ok := r.(Header); ok && h.Parent == "" {
-			h.Parent = p.Session
+		if p, ok := r.(Header); ok {
+			h.Parent, h.Model = cmp.Or(h.Parent, p.Session), cmp.Or(h.Model, p.Model)
 		}
 	}
 	w, err := Create(path, h)
