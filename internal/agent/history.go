@@ -125,9 +125,9 @@ func (h *History) use(m Model) {
 	h.sent, h.marks = 0, nil
 }
 
-// dropThinking removes reasoning from all messages. A model of another family
+// DropThinking removes reasoning from all messages. A model of another family
 // cannot read it, and some of it may not stay behind: all goes, or none.
-func (h *History) dropThinking() {
+func (h *History) DropThinking() {
 	for i, e := range h.entries {
 		kept := slices.DeleteFunc(slices.Clone(e.message.Content), func(b message.Block) bool {
 			switch b.(type) {

@@ -146,7 +146,7 @@ func full(e *model.Error) bool { return e.Class == model.ContextFull || e.Class 
 func (r *run) choose() {
 	c, h := r.Choose(), r.Context.History
 	if old := r.Context.LastModel; old != "" && old != c.Info.ID {
-		h.dropThinking()
+		h.DropThinking()
 	}
 	h.use(c.Model)
 	r.choice = c

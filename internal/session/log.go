@@ -81,10 +81,13 @@ func (s *Session) recall(past []transcript.Record) (lastModel string) {
 		if origin == "" {
 			origin = agent.FromTools
 		}
-		s.conv.History.Append(m.Message, origin)
 		if m.Message.Role == message.Assistant && m.Model != "" {
+			if s.conv.LastModel != "" && s.conv.LastModel != m.Model {
+				s.conv.History.DropThinking() // as it was when the model changed
+			}
 			s.conv.LastModel = m.Model
 		}
+		s.conv.History.Append(m.Message, origin)
 	}
 	for _, r := range past {
 		switch r := r.(type) {
