@@ -21,6 +21,7 @@ type peer struct {
 	dir   string
 	in    io.WriteCloser
 	lines *bufio.Scanner
+	sent  int // requests
 }
 
 // msg is a message of either side.

@@ -60,6 +60,7 @@ type Parts struct {
 // run one after the other.
 type Session struct {
 	parts Parts
+	first string         // the model at the start, which a reset returns to
 	conv  *agent.Context // belongs to the running turn
 	log   *log
 
@@ -87,13 +88,13 @@ func New(p Parts) (*Session, error) {
 	}
 	s.conv = agent.NewContext(prompt, p.Scope)
 	past := s.recall(p.Past)
-	name := cmp.Or(p.Model, past)
-	if err := s.setModel(name); err != nil {
+	s.first = cmp.Or(p.Model, past)
+	if err := s.setModel(s.first); err != nil {
 		return nil, err
 	}
-	if past != "" && name != past {
+	if past != "" && s.first != past {
 		// Also after the next resume. What cannot be written now is written later.
-		_ = s.log.append(transcript.Model{Model: name})
+		_ = s.log.append(transcript.Model{Model: s.first})
 	}
 	return s, nil
 }
@@ -232,9 +233,9 @@ func (s *Session) setInterrupt(cancel context.CancelCauseFunc) {
 }
 
 // SetModel makes the session use another model from the next request on. An
-// empty name means the default.
+// empty name means the one at the start.
 func (s *Session) SetModel(name string) error {
-	if err := s.setModel(name); err != nil {
+	if err := s.setModel(cmp.Or(name, s.first)); err != nil {
 		return err
 	}
 	s.mu.Lock()
