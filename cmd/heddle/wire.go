@@ -267,7 +267,7 @@ func (c logChoice) open() (w *transcript.Writer, past []transcript.Record, err e
 	case errors.As(err, &busy):
 		return nil, nil, usagef("%v", busy)
 	case err != nil:
-		return nil, nil, fmt.Errorf("open the transcript: %w", err)
+		return nil, nil, fmt.Errorf("open the transcript (HEDDLE_HOME says where it lies, --no-session-persistence keeps none): %w", err)
 	}
 	if c.name != "" && w != nil {
 		err = w.Append(transcript.Name{Name: c.name})

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"strings"
 
 	"heddle/internal/agent"
@@ -61,7 +60,10 @@ func (l *log) close() error {
 		return nil
 	}
 	err := l.w.Sync()
-	return errors.Join(err, l.w.Close())
+	if closed := l.w.Close(); closed != nil {
+		return closed // it says all that the other would
+	}
+	return err
 }
 
 // recall puts the conversation of a transcript into the context, decides what a
