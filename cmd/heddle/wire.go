@@ -136,7 +136,6 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 	if err != nil {
 		return err
 	}
-	strays := &shell.Strays{}
 	files := builtin.NewLocks()
 	env := func() []string { return shell.Environment(os.Environ(), m.keyVariables(), environ(set.Env)) }
 	pool, err := tool.NewPool(
@@ -146,7 +145,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		builtin.NotebookEdit(files),
 		builtin.Glob(),
 		builtin.Grep(),
-		builtin.Bash(builtin.BashOptions{Tasks: tasks, Strays: strays, Env: env}),
+		builtin.Bash(builtin.BashOptions{Tasks: tasks, Env: env}),
 		builtin.WebFetch(builtin.WebOptions{AllowPrivate: set.Web.AllowPrivate}),
 		builtin.TodoWrite(),
 		builtin.AskUserQuestion(parts.Dialog),
@@ -162,7 +161,6 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		return err
 	}
 	parts.Tasks = tasks
-	parts.OnClose = append(parts.OnClose, strays.End)
 	parts.Tools = pool.Keep(func(t tool.Tool) bool { return keep(t.Name) && !parts.Gate.Hidden(t) }).Wrap(parts.Gate.Middleware)
 	parts.Scope = tool.NewScope(p.dir, state)
 	parts.Scope.Extra = absolute(p.dir, set.Permissions.Directories)

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // Attach waits for t in the foreground. It returns early, leaving t running, when
 // budget runs out or someone calls Background; a budget of 0 has no end.
-// Cancelling ctx kills t, with the cause of ctx.
+// Cancelling ctx stops t, with the cause of ctx.
 func (t *Task) Attach(ctx context.Context, budget time.Duration) Outcome {
 	var out <-chan time.Time
 	if budget > 0 {
@@ -30,10 +31,17 @@ func (t *Task) Attach(ctx context.Context, budget time.Duration) Outcome {
 	case <-out:
 		t.Background()
 	case <-ctx.Done():
-		t.cancel(context.Cause(ctx))
-		<-t.done
+		if !t.backgrounded() { // otherwise it is not the caller's any more
+			t.Stop(context.Cause(ctx))
+			<-t.done
+		}
 	}
-	return t.outcome()
+	// Several may have been ready, but the record holds exactly one answer.
+	if t.backgrounded() {
+		return Backgrounded
+	}
+	t.rt.take(t)
+	return Finished
 }
 
 // Background tells the foreground waiter to leave. It does nothing once the task
@@ -41,70 +49,86 @@ func (t *Task) Attach(ctx context.Context, budget time.Duration) Outcome {
 func (t *Task) Background() {
 	t.rt.mu.Lock()
 	defer t.rt.mu.Unlock()
-	e := t.rt.tasks[t.ID]
-	if e == nil || e.live != t || e.Status.Terminal() || e.Backgrounded {
+	if t.snap.Status.Terminal() || t.snap.Backgrounded {
 		return
 	}
-	e.Backgrounded = true
+	t.snap.Backgrounded = true
 	close(t.background)
+	t.rt.record(t)
 	t.rt.changed()
 }
 
-// Stop ends a task without waiting for the end.
-func (t *Task) Stop(cause error) { t.cancel(cause) }
-
-// outcome settles a race between ending and backgrounding: both channels may be
-// ready, but the record holds exactly one answer.
-func (t *Task) outcome() Outcome {
+func (t *Task) backgrounded() bool {
 	t.rt.mu.Lock()
 	defer t.rt.mu.Unlock()
-	e := t.rt.tasks[t.ID]
-	if e == nil {
-		return Finished // ended and evicted: it was told to whoever asked
-	}
-	if e.Backgrounded {
-		return Backgrounded
-	}
-	e.Told = true
-	return Finished
+	return t.snap.Backgrounded
 }
 
 // Condition says when waiting for several tasks is over.
 type Condition struct {
-	// Count is how many must have ended; 0 means all.
+	// Count is how many must have ended: 1 is any; 0, or more than there are, is all.
 	Count int
 }
 
 // Wait waits until as many of the tasks as c asks for have ended, and returns what
-// is known of all. A task that is not known is an error at once.
+// is known of all; also when ctx is done, with its cause. A task that is not known
+// is an error at once.
 func (r *Runtime) Wait(ctx context.Context, ids []ID, c Condition) ([]Snapshot, error) {
 	want := c.Count
-	if want == 0 || want > len(ids) {
+	if want <= 0 || want > len(ids) {
 		want = len(ids)
 	}
+	wake := newTrigger()
+	tasks, err := r.follow(ids, wake)
+	if err != nil {
+		return nil, err
+	}
+	defer r.unfollow(tasks, wake)
 	for {
-		r.mu.Lock()
-		snaps, ended := make([]Snapshot, 0, len(ids)), 0
-		for _, id := range ids {
-			e := r.tasks[id]
-			if e == nil {
-				r.mu.Unlock()
-				return nil, fmt.Errorf("task %s: %w", id, ErrNotRunning)
-			}
-			if e.Status.Terminal() {
-				ended++
-			}
-			snaps = append(snaps, e.Snapshot)
-		}
-		change := r.watch
-		r.mu.Unlock()
+		snaps, ended := r.look(tasks)
 		if ended >= want {
 			return snaps, nil
 		}
 		select {
-		case <-change:
+		case <-wake:
 		case <-ctx.Done():
 			return snaps, context.Cause(ctx)
 		}
 	}
+}
+
+// follow arranges for wake to be pulled when one of the tasks ends.
+func (r *Runtime) follow(ids []ID, wake trigger) ([]*Task, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tasks := make([]*Task, len(ids))
+	for i, id := range ids {
+		if tasks[i] = r.tasks[id]; tasks[i] == nil {
+			return nil, fmt.Errorf("task %s: %w", id, ErrNotRunning)
+		}
+	}
+	for _, t := range tasks {
+		t.waiting = append(t.waiting, wake)
+	}
+	return tasks, nil
+}
+
+func (r *Runtime) unfollow(tasks []*Task, wake trigger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range tasks {
+		t.waiting = slices.DeleteFunc(t.waiting, func(w trigger) bool { return w == wake })
+	}
+}
+
+func (r *Runtime) look(tasks []*Task) (snaps []Snapshot, ended int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range tasks {
+		snaps = append(snaps, t.snap)
+		if t.snap.Status.Terminal() {
+			ended++
+		}
+	}
+	return snaps, ended
 }

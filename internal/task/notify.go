@@ -20,28 +20,12 @@ type Notification struct {
 // Notifier takes notifications in. It must not block, and must not drop any.
 type Notifier interface{ Notify(Notification) }
 
-// Notify tells the owner something while the task still runs.
+// Notify tells the owner something while the task still runs. After the end it
+// does nothing: the end is the last that is heard of a task.
 func (t *Task) Notify(text string, p Priority) {
-	if n := t.rt.Notifier; n != nil {
-		n.Notify(Notification{Task: t.Snapshot(), Text: text, Priority: p})
-	}
-}
-
-// tell notifies the owner of an end that nobody was told yet. The journal has
-// it first, so that it is not told again by a later run of the program.
-func (r *Runtime) tell(id ID) {
-	r.mu.Lock()
-	e := r.tasks[id]
-	if e == nil || e.Told {
-		r.mu.Unlock()
-		return
-	}
-	e.Told = true
-	s := e.Snapshot
-	_ = r.write(s)
-	r.mu.Unlock()
-	if r.Notifier != nil {
-		r.Notifier.Notify(Notification{Task: s, Priority: Later})
+	s := t.Snapshot()
+	if n := t.rt.opts.Notifier; n != nil && !s.Status.Terminal() {
+		n.Notify(Notification{Task: s, Text: text, Priority: p})
 	}
 }
 
@@ -50,10 +34,9 @@ func (r *Runtime) tell(id ID) {
 func (n Notification) XML() string {
 	var b strings.Builder
 	field := func(name, value string) {
-		if value == "" {
-			return
+		if value != "" {
+			b.WriteString("<" + name + ">" + escape(value) + "</" + name + ">\n")
 		}
-		b.WriteString("<" + name + ">" + escape(value) + "</" + name + ">\n")
 	}
 	b.WriteString("<task-notification>\n")
 	field("task-id", string(n.Task.ID))
@@ -61,17 +44,31 @@ func (n Notification) XML() string {
 	field("output-file", n.Task.OutputFile)
 	field("status", string(n.Task.Status))
 	field("reason", string(n.Task.Reason))
-	summary := n.Text
-	if summary == "" {
-		summary = n.Task.Description
-	}
-	field("summary", summary)
+	field("summary", n.summary())
 	b.WriteString("</task-notification>")
 	return b.String()
 }
 
+func (n Notification) summary() string {
+	switch {
+	case n.Text != "":
+		return n.Text
+	case n.Task.Error != "":
+		return n.Task.Description + ": " + n.Task.Error
+	}
+	return n.Task.Description
+}
+
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // escape makes text safe inside an element. Quotes and line ends are harmless
-// there and stay readable.
+// there and stay readable; other control characters could act on a terminal.
 func escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, s) // bytes that are not UTF-8 become U+FFFD too
+	return entities.Replace(clean)
 }

@@ -3,50 +3,158 @@ package task
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
+	"time"
 )
+
+// register puts a task on record, if its owner still runs.
+func (r *Runtime) register(t *Task, s Spec) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrShutdown
+	}
+	t.parent = r.ctx
+	if s.Owner != "" {
+		owner := r.tasks[s.Owner]
+		if owner == nil || owner.snap.Status.Terminal() {
+			return fmt.Errorf("owner %s: %w", s.Owner, ErrNotRunning)
+		}
+		t.parent = owner.ctx
+	}
+	t.snap = Snapshot{
+		ID: t.ID, Kind: s.Kind, Status: Pending, Owner: s.Owner, Description: s.Description,
+		ToolUseID: s.ToolUseID, StartedAt: time.Now(), OutputFile: t.Output.Name(), Backgrounded: s.Background,
+	}
+	if s.Background {
+		close(t.background)
+	}
+	t.ctx, t.cancel = context.WithCancelCause(t.parent)
+	t.calm = context.AfterFunc(t.ctx, func() { r.hurry(t) })
+	r.tasks[t.ID] = t
+	r.open.Add(1) // under the lock, so that Close waits for whatever was registered
+	r.record(t)
+	r.changed()
+	return nil
+}
+
+// began is the move to running.
+func (r *Runtime) began(t *Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.move(t, Running)
+}
+
+// ended is the move to a terminal status. It reports whether that is the first,
+// and whether the caller has to tell the end.
+func (r *Runtime) ended(t *Task, to Status, why Reason, err error) (s Snapshot, tell, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !t.snap.Status.mayBecome(to) {
+		return Snapshot{}, false, false
+	}
+	t.snap.Reason, t.snap.EndedAt = why, time.Now()
+	if err != nil {
+		t.snap.Error = err.Error()
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	r.move(t, to)
+	for _, wake := range t.waiting {
+		wake.pull()
+	}
+	tell = t.snap.Backgrounded && t.claims == 0
+	t.taken = tell
+	return t.snap, tell, true
+}
+
+// move is the only writer of a status. The journal has the new one before anyone
+// can see it. The caller holds the lock.
+func (r *Runtime) move(t *Task, to Status) {
+	if !t.snap.Status.mayBecome(to) {
+		return
+	}
+	t.snap.Status = to
+	r.record(t)
+	r.changed()
+}
+
+// told puts on record that the owner knows of the end. From now on the task may
+// be forgotten.
+func (r *Runtime) told(t *Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.snap.Told = true
+	r.record(t)
+	r.retire(t)
+}
+
+// take makes the end of t the return value of the caller, who told the runtime by
+// a claim before the end, or by never letting go to the background.
+func (r *Runtime) take(t *Task) {
+	r.mu.Lock()
+	mine := !t.taken
+	t.taken = true
+	r.mu.Unlock()
+	if mine {
+		r.told(t)
+	}
+}
 
 // Get returns what is known of a task.
 func (r *Runtime) Get(id ID) (Snapshot, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.tasks[id]
-	if e == nil {
+	t := r.tasks[id]
+	if t == nil {
 		return Snapshot{}, false
 	}
-	return e.Snapshot, true
+	return t.snap, true
 }
 
 // List returns all tasks that are known, in the order in which they started.
 func (r *Runtime) List() []Snapshot {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.list()
-}
-
-func (r *Runtime) list() []Snapshot {
 	out := make([]Snapshot, 0, len(r.tasks))
-	for _, e := range r.tasks {
-		out = append(out, e.Snapshot)
+	for _, t := range r.tasks {
+		out = append(out, t.snap)
 	}
+	r.mu.Unlock()
 	slices.SortFunc(out, func(a, b Snapshot) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
+func (r *Runtime) ownedBy(id ID) []*Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var owned []*Task
+	for _, t := range r.tasks {
+		if t.snap.Owner == id {
+			owned = append(owned, t)
+		}
+	}
+	return owned
+}
+
 // Watch yields all tasks, now and after each change, until ctx is done. It may
 // skip a state that did not last, never the newest.
 func (r *Runtime) Watch(ctx context.Context) iter.Seq[[]Snapshot] {
 	return func(yield func([]Snapshot) bool) {
-		for {
+		change := newTrigger()
+		r.mu.Lock()
+		r.watchers[change] = struct{}{}
+		r.mu.Unlock()
+		defer func() {
 			r.mu.Lock()
-			list, change := r.list(), r.watch
-			r.mu.Unlock()
-			if !yield(list) {
-				return
-			}
+			defer r.mu.Unlock()
+			delete(r.watchers, change)
+		}()
+		for yield(r.List()) {
 			select {
 			case <-change:
 			case <-ctx.Done():
@@ -58,8 +166,39 @@ func (r *Runtime) Watch(ctx context.Context) iter.Seq[[]Snapshot] {
 
 // changed wakes all who watch. The caller holds the lock.
 func (r *Runtime) changed() {
-	close(r.watch)
-	r.watch = make(chan struct{})
+	for w := range r.watchers {
+		w.pull()
+	}
+}
+
+// Update changes the description and the detail of a task that has not ended.
+// What else f sets is ignored.
+func (t *Task) Update(f func(*Snapshot)) {
+	t.rt.mu.Lock()
+	defer t.rt.mu.Unlock()
+	t.update(f)
+}
+
+// Record sets the detail of a task that has not ended, and puts it into the
+// journal: it is what a later run of the program has to know, such as the process
+// that runs.
+func (t *Task) Record(d Detail) {
+	t.rt.mu.Lock()
+	defer t.rt.mu.Unlock()
+	if t.update(func(s *Snapshot) { s.Detail = d }) {
+		t.rt.record(t)
+	}
+}
+
+func (t *Task) update(f func(*Snapshot)) bool {
+	if t.snap.Status.Terminal() {
+		return false
+	}
+	s := t.snap
+	f(&s)
+	t.snap.Detail, t.snap.Description = s.Detail, s.Description
+	t.rt.changed()
+	return true
 }
 
 // Pin keeps a task listed for as long as someone looks at it. Unpin may be
@@ -67,11 +206,11 @@ func (r *Runtime) changed() {
 func (r *Runtime) Pin(id ID) (unpin func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.tasks[id]
-	if e == nil {
+	t := r.tasks[id]
+	if t == nil {
 		return func() {}
 	}
-	e.pins++
+	t.pins++
 	pinned := true
 	return func() {
 		r.mu.Lock()
@@ -80,25 +219,29 @@ func (r *Runtime) Pin(id ID) (unpin func()) {
 			return
 		}
 		pinned = false
-		if e.pins--; e.pins == 0 && e.timer != nil {
-			e.timer.Reset(r.Grace)
-		}
+		t.pins--
+		r.retire(t)
 	}
 }
 
-// evict forgets a task, unless someone looks at it or nobody knows of its end. Its output
-// stays on disk.
-func (r *Runtime) evict(id ID) {
+// retire starts the grace after which a task is forgotten, if its end was told and
+// nobody looks at it. Its output stays on disk. The caller holds the lock.
+func (r *Runtime) retire(t *Task) {
+	if !t.snap.Told || t.pins > 0 || r.closed {
+		return
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.timer = time.AfterFunc(r.opts.Grace, func() { r.evict(t) })
+}
+
+func (r *Runtime) evict(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.tasks[id]
-	if e == nil || e.pins > 0 {
+	if t.pins > 0 || r.tasks[t.ID] != t {
 		return
 	}
-	if !e.Told {
-		e.timer.Reset(r.Grace)
-		return
-	}
-	delete(r.tasks, id)
+	delete(r.tasks, t.ID)
 	r.changed()
 }

@@ -14,9 +14,9 @@ import (
 // Options configure a [Runtime].
 type Options struct {
 	Dir string // for output files and the journal; made when first needed, 0700
-	// Notifier hears of the ends of background tasks. Nil tells nobody.
+	// Notifier hears of the ends of background tasks. Nil: nobody wants to know.
 	Notifier Notifier
-	// Grace is how long an ended task stays listed; 0 means 30 s.
+	// Grace is how long a task whose end was told stays listed; 0 means 30 s.
 	Grace time.Duration
 	// Patience is how long a runner may take to return once it was told to stop
 	// before it is given up as leaked; 0 means 10 s.
@@ -30,24 +30,30 @@ const (
 
 // Runtime runs tasks and knows them all. It is safe for use by many goroutines.
 type Runtime struct {
-	Options
+	opts   Options
 	ctx    context.Context // ends with the runtime
 	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // the goroutines of tasks
+	open   sync.WaitGroup // tasks that have not ended, and what they left behind
 
-	mu      sync.Mutex
-	tasks   map[ID]*entry
-	journal *journal
-	closed  bool
-	watch   chan struct{} // closed and replaced at each change
+	mu       sync.Mutex
+	tasks    map[ID]*Task
+	journal  journal
+	closed   bool
+	watchers map[trigger]struct{} // pulled at each change
+	faults   []error              // for Close to report
 }
 
-// entry pairs what is known about a task with the running thing itself.
-type entry struct {
-	Snapshot
-	live  *Task
-	pins  int
-	timer *time.Timer // evicts, after the end
+// A trigger means "something changed, look again". It has a capacity of 1, so
+// that pulling it never blocks, and pulling it twice is as good as once.
+type trigger chan struct{}
+
+func newTrigger() trigger { return make(trigger, 1) }
+
+func (t trigger) pull() {
+	select {
+	case t <- struct{}{}:
+	default:
+	}
 }
 
 // NewRuntime returns a runtime that keeps its files in o.Dir.
@@ -62,7 +68,11 @@ func NewRuntime(o Options) (*Runtime, error) {
 		o.Patience = defaultPatience
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &Runtime{Options: o, ctx: ctx, cancel: cancel, tasks: map[ID]*entry{}, watch: make(chan struct{})}, nil
+	return &Runtime{
+		opts: o, ctx: ctx, cancel: cancel,
+		tasks: map[ID]*Task{}, watchers: map[trigger]struct{}{},
+		journal: journal{path: filepath.Join(o.Dir, journalName)},
+	}, nil
 }
 
 // Start registers a task and runs it in its own goroutine. Its context derives
@@ -72,7 +82,7 @@ func (r *Runtime) Start(s Spec, run Runner) (*Task, error) {
 		return nil, fmt.Errorf("there is no kind of task %q", s.Kind)
 	}
 	id := newID(s.Kind)
-	out, err := r.createOutput(id)
+	out, err := createOutput(r.opts.Dir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -84,63 +94,17 @@ func (r *Runtime) Start(s Spec, run Runner) (*Task, error) {
 	return t, nil
 }
 
-func (r *Runtime) register(t *Task, s Spec) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return ErrShutdown
-	}
-	parent := r.ctx
-	if s.Owner != "" {
-		owner := r.tasks[s.Owner]
-		if owner == nil || owner.Status.Terminal() {
-			return fmt.Errorf("owner %s: %w", s.Owner, ErrNotRunning)
-		}
-		parent = owner.live.ctx
-	}
-	snap := Snapshot{
-		ID: t.ID, Kind: s.Kind, Status: Pending, Owner: s.Owner, Description: s.Description,
-		ToolUseID: s.ToolUseID, StartedAt: time.Now(), OutputFile: t.Output.Name(),
-	}
-	if err := r.write(snap); err != nil {
-		return err
-	}
-	t.ctx, t.cancel = context.WithCancelCause(parent)
-	r.tasks[t.ID] = &entry{live: t, Snapshot: snap}
-	r.wg.Add(1) // under the lock, so that Close waits for whatever was registered
-	r.changed()
-	return nil
-}
-
 // run is the life of a task, top to bottom.
 func (r *Runtime) run(t *Task, run Runner) {
-	defer r.wg.Done()
-	r.move(t, Running, "", nil)
-	err := r.supervise(t, run)
-	status, reason := verdict(t.ctx, err)
-	t.cancel(ErrOwnerEnded) // whatever the task still owns ends with it
-	t.Output.Close()
-	r.finish(t, status, reason, err)
-}
-
-// supervise runs the runner, and gives it up if it does not return after it was
-// told to stop.
-func (r *Runtime) supervise(t *Task, run Runner) error {
-	over := make(chan error, 1) // room for the result of a runner that was given up
-	go func() { over <- protect(t, run) }()
-	select {
-	case err := <-over:
-		return err
-	case <-t.ctx.Done():
+	// Stands if the runner ends the goroutine instead of returning.
+	err := error(&EndError{ReasonPanic, errors.New("the runner ended its goroutine")})
+	defer func() { r.finish(t, err) }()
+	if t.ctx.Err() != nil {
+		err = context.Cause(t.ctx) // ended before it ran
+		return
 	}
-	patience := time.NewTimer(r.Patience)
-	defer patience.Stop()
-	select {
-	case err := <-over:
-		return err
-	case <-patience.C:
-		return &EndError{ReasonLeaked, fmt.Errorf("it did not stop within %v of being told to, and may have leaked", r.Patience)}
-	}
+	r.began(t)
+	err = protect(t, run)
 }
 
 // protect turns a panic into an ordinary failure.
@@ -154,89 +118,134 @@ func protect(t *Task, run Runner) (err error) {
 	return run.Run(t.ctx, t)
 }
 
-// finish puts the end on record, and tells it if nobody waits.
-func (r *Runtime) finish(t *Task, status Status, reason Reason, err error) {
-	s, moved := r.move(t, status, reason, err)
-	close(t.done)
-	if moved && s.Backgrounded {
-		r.tell(t.ID)
-	}
-}
-
-// move is the only writer of Status; it reports whether the move happened. The
-// journal has it before anyone can see it.
-func (r *Runtime) move(t *Task, to Status, reason Reason, err error) (Snapshot, bool) {
+// hurry is called when t was told to stop. A runner that has not returned when
+// patience is over is left alone, and its task ends without it.
+func (r *Runtime) hurry(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, ok := r.tasks[t.ID]
-	if !ok || e.live != t || !e.Status.mayBecome(to) {
-		return Snapshot{}, false
+	if t.snap.Status.Terminal() {
+		return
 	}
-	e.Status, e.Reason = to, reason
-	if err != nil {
-		e.Error = err.Error()
-	}
-	if to.Terminal() {
-		e.EndedAt = time.Now()
-		e.timer = time.AfterFunc(r.Grace, func() { r.evict(t.ID) })
-	}
-	// A journal that cannot be written must not keep a task from ending.
-	_ = r.write(e.Snapshot)
-	r.changed()
-	return e.Snapshot, true
+	t.timer = time.AfterFunc(r.opts.Patience, func() {
+		r.finish(t, &EndError{ReasonLeaked, fmt.Errorf(
+			"%w; it did not stop within %v of being told to, and may have leaked", context.Cause(t.ctx), r.opts.Patience)})
+	})
 }
 
-// Kill ends a task and returns when the end is on record. The cause says who ends
-// it: [ErrKilled], [ErrStopped]. The end counts as told: the caller knows.
+// finish ends a task: on record first, then for those who are to know. A second
+// call does nothing: the runner of a task that was given up has returned at last.
+func (r *Runtime) finish(t *Task, err error) {
+	status, reason := verdict(t, err)
+	s, tell, first := r.ended(t, status, reason, err)
+	if !first {
+		return
+	}
+	t.calm()
+	t.cancel(ErrOwnerEnded) // whatever the task still owns ends with it
+	_ = t.Output.Close()    // nothing is buffered, so nothing can be lost
+	if tell {
+		if n := r.opts.Notifier; n != nil {
+			n.Notify(Notification{Task: s, Priority: Later})
+		}
+		r.told(t)
+	}
+	close(t.done)
+	r.open.Done()
+}
+
+// Kill ends a task and what it owns, and returns when the ends are on record, or
+// says what may still run. The cause says who wants it: [ErrKilled] for a person,
+// [ErrStopped] for the model, which then knows of the end from its call and gets
+// no notification.
 func (r *Runtime) Kill(id ID, cause error) error {
 	r.mu.Lock()
-	e := r.tasks[id]
-	if e == nil || e.Status.Terminal() {
+	t := r.tasks[id]
+	if t == nil || t.snap.Status.Terminal() {
 		r.mu.Unlock()
 		return fmt.Errorf("task %s: %w", id, ErrNotRunning)
 	}
-	e.Told = true
-	t := e.live
-	r.mu.Unlock()
-	t.cancel(cause)
-	<-t.done
-	if s := t.Snapshot(); s.Reason == ReasonLeaked {
-		return fmt.Errorf("task %s: %s", id, s.Error)
+	claim := errors.Is(cause, ErrStopped)
+	if claim {
+		t.claims++
 	}
-	return nil
+	r.mu.Unlock()
+	t.Stop(cause)
+	err := r.verify(t)
+	if claim {
+		r.take(t)
+	}
+	return err
 }
 
-// Close ends all tasks and waits for them. When ctx is done it stops waiting
-// and names those that still run.
+// verify waits for the ends of t and of what it owns, at any depth.
+func (r *Runtime) verify(t *Task) error {
+	<-t.done
+	var errs []error
+	if s := t.Snapshot(); s.Reason == ReasonLeaked {
+		errs = append(errs, fmt.Errorf("task %s (%s): %s", s.ID, s.Description, s.Error))
+	}
+	for _, owned := range r.ownedBy(t.ID) { // now that t has ended, no more are added
+		errs = append(errs, r.verify(owned))
+	}
+	return errors.Join(errs...)
+}
+
+// Leave hands over something that outlives the task, such as a process that a
+// command left behind. It belongs to the owner of the task from now on: end is called
+// when the owner ends or the session closes. To be called by the runner.
+func (t *Task) Leave(end func() error) {
+	t.rt.mu.Lock()
+	defer t.rt.mu.Unlock()
+	done := func() {}
+	if !t.snap.Status.Terminal() { // otherwise Close may have stopped waiting
+		t.rt.open.Add(1)
+		done = t.rt.open.Done
+	}
+	context.AfterFunc(t.parent, func() {
+		defer done()
+		if err := end(); err != nil {
+			t.rt.fault(fmt.Errorf("what task %s left behind: %w", t.ID, err))
+		}
+	})
+}
+
+// Close ends all tasks and what they left behind, and returns when that is done.
+// When ctx is done it stops waiting. The error names what may still run, and
+// what the journal lacks.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel(ErrShutdown)
 	all := make(chan struct{})
-	go func() { r.wg.Wait(); close(all) }()
-	var err error
+	go func() { r.open.Wait(); close(all) }()
+	var waited error
 	select {
 	case <-all:
 	case <-ctx.Done():
-		err = r.stragglers()
+		waited = fmt.Errorf("tasks were still ending: %w", context.Cause(ctx))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.tasks {
-		if e.timer != nil {
-			e.timer.Stop()
+	errs := append([]error{waited}, r.faults...)
+	for _, t := range r.tasks {
+		switch {
+		case !t.snap.Status.Terminal():
+			errs = append(errs, fmt.Errorf("task %s (%s) has not ended", t.ID, t.snap.Description))
+		case t.snap.Reason == ReasonLeaked:
+			errs = append(errs, fmt.Errorf("task %s (%s): %s", t.ID, t.snap.Description, t.snap.Error))
+		}
+		if t.timer != nil && t.snap.Status.Terminal() {
+			t.timer.Stop() // nobody asks any more
 		}
 	}
-	return errors.Join(err, r.journal.close())
+	r.faults = nil
+	return errors.Join(append(errs, r.journal.close())...)
 }
 
-func (r *Runtime) stragglers() error {
-	var errs []error
-	for _, s := range r.List() {
-		if !s.Status.Terminal() {
-			errs = append(errs, fmt.Errorf("task %s (%s) has not ended", s.ID, s.Description))
-		}
-	}
-	return errors.Join(errs...)
+// fault remembers an error that has nobody to go to before Close.
+func (r *Runtime) fault(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = append(r.faults, err)
 }

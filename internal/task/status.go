@@ -13,7 +13,7 @@ const (
 	Pending   Status = "pending"   // registered, not yet running
 	Running   Status = "running"   // its goroutine runs
 	Completed Status = "completed" // it did what it was to do
-	Failed    Status = "failed"    // it ended by itself, and badly
+	Failed    Status = "failed"    // it ended by itself, and badly; or it may not have ended at all
 	Killed    Status = "killed"    // it was ended, and the end was verified
 )
 
@@ -33,22 +33,22 @@ func (s Status) mayBecome(to Status) bool { return slices.Contains(moves[s], to)
 type Reason string
 
 const (
-	ReasonTimeout       Reason = "timeout"
-	ReasonOutputLimit   Reason = "output limit"
-	ReasonNoSpace       Reason = "no space"
-	ReasonStoppedByUser Reason = "stopped by user"
-	ReasonStoppedByTool Reason = "stopped by model"
-	ReasonOwnerEnded    Reason = "owner ended"
-	ReasonSessionClosed Reason = "session closed"
-	ReasonInterrupted   Reason = "interrupted" // the process that ran it died
-	ReasonExit          Reason = "exit code"
-	ReasonSignal        Reason = "signal"
-	ReasonPanic         Reason = "panic"
-	ReasonLeaked        Reason = "may have leaked" // it did not stop when told to
+	ReasonExit           Reason = "exit code"
+	ReasonSignal         Reason = "signal"
+	ReasonTimeout        Reason = "timeout"
+	ReasonOutputLimit    Reason = "output limit"
+	ReasonNoSpace        Reason = "no space"
+	ReasonStoppedByUser  Reason = "stopped by user"
+	ReasonStoppedByModel Reason = "stopped by model"
+	ReasonOwnerEnded     Reason = "owner ended"
+	ReasonSessionClosed  Reason = "session closed"
+	ReasonInterrupted    Reason = "interrupted" // the program that ran it died
+	ReasonPanic          Reason = "panic"
+	ReasonLeaked         Reason = "may have leaked" // it was told to stop, and something of it goes on
 )
 
-// Causes with which the context of a task is cancelled. Whatever else cancels it
-// counts as [ErrKilled].
+// Causes with which the context of a task is cancelled. The end of a task that
+// was stopped for any other cause counts as the user's wish, like [ErrKilled].
 var (
 	ErrKilled     = errors.New("task killed")
 	ErrStopped    = errors.New("task stopped by the model")
@@ -60,49 +60,62 @@ var (
 // ErrNotRunning is returned for a task that has ended or never existed.
 var ErrNotRunning = errors.New("task not running")
 
-// EndError lets a runner say why it ended: as a status that [Runtime] sets by
-// itself otherwise.
+var reasons = []struct {
+	cause  error
+	reason Reason
+}{
+	{ErrShutdown, ReasonSessionClosed},
+	{ErrOwnerEnded, ReasonOwnerEnded},
+	{ErrTimeout, ReasonTimeout},
+	{ErrStopped, ReasonStoppedByModel},
+}
+
+// stopped is the cause of a context that [Task.Stop] cancelled.
+type stopped struct {
+	id    ID // who was stopped
+	cause error
+}
+
+func (s *stopped) Error() string { return s.cause.Error() }
+func (s *stopped) Unwrap() error { return s.cause }
+
+// EndError is what a runner returns that knows better than its context why it
+// ended. The task has failed, for that reason.
 type EndError struct {
 	Reason Reason
 	Err    error
 }
 
-func (e *EndError) Error() string {
-	if e.Err == nil {
-		return string(e.Reason)
-	}
-	return e.Err.Error()
-}
-
+func (e *EndError) Error() string { return e.Err.Error() }
 func (e *EndError) Unwrap() error { return e.Err }
 
-// verdict turns what a runner returned into the end of its task. A runner that
+// verdict turns what the runner of t returned into the end of t. A runner that
 // finished its work in spite of a cancelled context has completed it.
-func verdict(ctx context.Context, err error) (Status, Reason) {
-	if err == nil {
-		return Completed, ""
-	}
+func verdict(t *Task, err error) (Status, Reason) {
 	var end *EndError
-	known := errors.As(err, &end)
-	if ctx.Err() == nil {
-		if known {
-			return Failed, end.Reason
-		}
+	switch {
+	case err == nil:
+		return Completed, ""
+	case errors.As(err, &end):
+		return Failed, end.Reason
+	case t.ctx.Err() == nil:
 		return Failed, ""
 	}
-	if known && (end.Reason == ReasonLeaked || end.Reason == ReasonPanic) {
-		return Failed, end.Reason
-	}
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, ErrTimeout):
-		return Killed, ReasonTimeout
-	case errors.Is(cause, ErrOwnerEnded):
+	cause := context.Cause(t.ctx)
+	if !meant(cause, t) && !errors.Is(cause, ErrShutdown) {
 		return Killed, ReasonOwnerEnded
-	case errors.Is(cause, ErrShutdown):
-		return Killed, ReasonSessionClosed
-	case errors.Is(cause, ErrStopped):
-		return Killed, ReasonStoppedByTool
-	default:
-		return Killed, ReasonStoppedByUser
 	}
+	for _, row := range reasons {
+		if errors.Is(cause, row.cause) {
+			return Killed, row.reason
+		}
+	}
+	return Killed, ReasonStoppedByUser
+}
+
+// meant reports whether cause is about t itself: a context is cancelled with its
+// parent and shows the cause of the parent.
+func meant(cause error, t *Task) bool {
+	var s *stopped
+	return !errors.As(cause, &s) || s.id == t.ID
 }

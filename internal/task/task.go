@@ -1,10 +1,11 @@
 // Package task gives every concurrent unit of work one identity, one state, one
 // output file and one end, which is told exactly once.
 //
-//	              ┌──────────────────────────────▶ failed | killed
-//	Start ──▶ pending ──▶ running ──▶ completed | failed | killed
-//	                         │
-//	  Attach: someone waits ─┴─ Background: nobody waits any more
+//	                  ┌─────────────▶ failed | killed
+//	Start ──▶ pending ┴▶ running ──▶ completed | failed | killed ──▶ evicted
+//	                        │                                │
+//	                        │             somebody waits: Attach returns it
+//	  Background: the waiter leaves       nobody waits: a Notification tells it
 //
 // Foreground is a way of waiting, not a way of running: every task runs in a
 // goroutine of its own from the start, and moving it to the background means
@@ -46,6 +47,7 @@ type Spec struct {
 	Owner       ID // the task that starts this one; empty: the session
 	Description string
 	ToolUseID   string
+	Background  bool // nobody will wait: the end is told by a [Notification]
 }
 
 // Runner is a kind of task. Run does the work and returns when it is over or ctx
@@ -79,7 +81,7 @@ type Snapshot struct {
 	// Backgrounded reports that nobody waits for the task, so that its end reaches
 	// the owner as a [Notification] instead of a return value.
 	Backgrounded bool `json:"is_backgrounded,omitempty"`
-	// Told reports that somebody knows of the end.
+	// Told reports that the owner knows of the end.
 	Told   bool   `json:"told,omitempty"`
 	Error  string `json:"error,omitempty"`
 	Detail Detail `json:"detail,omitempty"`
@@ -92,35 +94,35 @@ type Task struct {
 	Output *os.File
 
 	rt         *Runtime
-	ctx        context.Context // the task's own; its owner's end is its end
+	parent     context.Context // of the owner
+	ctx        context.Context // the task's own; it ends with parent
 	cancel     context.CancelCauseFunc
-	done       chan struct{} // closed when the end is on record
+	calm       func() bool   // nobody has to hurry the runner any more
+	done       chan struct{} // closed when the end is on record, and told if nobody waits
 	background chan struct{} // closed when nobody waits any more
+
+	// Guarded by rt.mu.
+	snap    Snapshot
+	claims  int         // callers who will take the end as their return value
+	taken   bool        // the end has found the one who tells it or takes it
+	waiting []trigger   // pulled at the end
+	pins    int         // how many look at it
+	timer   *time.Timer // before the end: patience; after it: the grace
 }
 
 // Done is closed when the task has ended and the end is on record.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// Snapshot returns what is known of t now.
+// Snapshot returns what is known of t now, also after it was evicted.
 func (t *Task) Snapshot() Snapshot {
-	s, _ := t.rt.Get(t.ID)
-	return s
-}
-
-// Update changes the details of a running task: what f sets besides Detail and
-// Description is ignored.
-func (t *Task) Update(f func(*Snapshot)) {
 	t.rt.mu.Lock()
 	defer t.rt.mu.Unlock()
-	e := t.rt.tasks[t.ID]
-	if e == nil || e.Status.Terminal() {
-		return
-	}
-	s := e.Snapshot
-	f(&s)
-	e.Detail, e.Description = s.Detail, s.Description
-	t.rt.changed()
+	return t.snap
 }
+
+// Stop ends a task without waiting for the end. The cause says why: [ErrKilled],
+// [ErrTimeout] and their like.
+func (t *Task) Stop(cause error) { t.cancel(&stopped{t.ID, cause}) }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -6,43 +6,90 @@ import (
 	"unicode/utf8"
 )
 
-// Clip shortens text to about limit bytes: its beginning and its end stay, at line
-// borders where lines are short, and a line between them says exactly what is
-// missing. A single giant line is cut inside.
+// Clip shortens a text that is longer than limit bytes: its beginning and its end
+// stay, together at most limit bytes, cut between lines where lines are short,
+// and a line between them says exactly what is missing.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	head, tail := text[:limit/2], text[len(text)-limit/2:]
-	// A border further away than a quarter of a part is not worth what it drops.
-	if i := strings.LastIndexByte(head, '\n'); i >= len(head)*3/4 {
-		head = head[:i+1]
+	half := len(text) / 2
+	for i := 0; i < utf8.UTFMax-1 && !utf8.RuneStart(text[half]); i++ {
+		half--
 	}
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
-		tail = tail[i+1:]
+	return clip(Excerpt{Head: text[:half], Tail: text[half:]}, limit)
+}
+
+// Excerpt is a text of which the middle may be missing, for instance because the
+// file that holds it is too large to be read.
+type Excerpt struct {
+	Head, Tail string
+	// Bytes and Lines are what is missing between them. Lines is -1 if that is not
+	// whole lines, or nobody counted them.
+	Bytes, Lines int64
+}
+
+// Clip returns the text, shortened as by [Clip].
+func (e Excerpt) Clip(limit int) string {
+	if e.Bytes == 0 {
+		return Clip(e.Head+e.Tail, limit)
 	}
-	head, tail = wholeRunes(head, tail)
-	middle := text[len(head) : len(text)-len(tail)]
-	note := fmt.Sprintf("%d bytes omitted", len(middle))
-	if strings.HasSuffix(head, "\n") && strings.HasSuffix(middle, "\n") {
-		note = fmt.Sprintf("%d lines omitted (%d bytes)", strings.Count(middle, "\n"), len(middle))
+	return clip(e, limit)
+}
+
+func clip(e Excerpt, limit int) string {
+	part := max(limit, 0) / 2
+	head, tail := beginning(e.Head, part), ending(e.Tail, part)
+	cutHead, cutTail := e.Head[len(head):], e.Tail[:len(e.Tail)-len(tail)]
+	missing := e.Bytes + int64(len(cutHead)+len(cutTail))
+	note := fmt.Sprintf("%d bytes omitted", missing)
+	fromLine := head == "" || strings.HasSuffix(head, "\n")
+	toLine := cutTail == "" || strings.HasSuffix(cutTail, "\n")
+	if e.Lines >= 0 && fromLine && toLine {
+		lines := e.Lines + int64(strings.Count(cutHead, "\n")+strings.Count(cutTail, "\n"))
+		note = fmt.Sprintf("%d lines omitted (%d bytes)", lines, missing)
 	}
 	return strings.TrimSuffix(head, "\n") + "\n\n[… " + note + " …]\n\n" + tail
 }
 
-// wholeRunes drops what a cut left of a character.
-func wholeRunes(head, tail string) (string, string) {
-	for range utf8.UTFMax - 1 {
-		if r, size := utf8.DecodeLastRuneInString(head); r != utf8.RuneError || size != 1 {
+// worth is which share of a part may be given up to cut between lines.
+const worth = 4
+
+// beginning returns at most n bytes from the beginning of text.
+func beginning(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	part := text[:n]
+	if i := strings.LastIndexByte(part, '\n'); i >= n-n/worth {
+		return part[:i+1]
+	}
+	for range utf8.UTFMax - 1 { // what the cut left of a character
+		if r, size := utf8.DecodeLastRuneInString(part); r != utf8.RuneError || size != 1 {
 			break
 		}
-		head = head[:len(head)-1]
+		part = part[:len(part)-1]
+	}
+	return part
+}
+
+// ending returns at most n bytes from the end of text.
+func ending(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	part := text[len(text)-n:]
+	if text[len(text)-n-1] == '\n' {
+		return part
+	}
+	if i := strings.IndexByte(part, '\n'); i >= 0 && i < n/worth {
+		return part[i+1:]
 	}
 	for range utf8.UTFMax - 1 {
-		if len(tail) == 0 || utf8.RuneStart(tail[0]) {
+		if len(part) == 0 || utf8.RuneStart(part[0]) {
 			break
 		}
-		tail = tail[1:]
+		part = part[1:]
 	}
-	return head, tail
+	return part
 }

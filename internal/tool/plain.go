@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,97 +9,119 @@ import (
 // Plain returns what a terminal would leave readable of raw output: escape
 // sequences and control bytes are gone, a line that was redrawn with carriage
 // returns is only its last frame, and bytes that are not UTF-8 are U+FFFD.
+//
+// It keeps each line break and treats each line alone, so output may be passed
+// in pieces that end with a line. It takes linear time.
 func Plain(raw []byte) string {
-	p := plain{}
-	p.out.Grow(len(raw))
+	var out strings.Builder
+	out.Grow(len(raw))
+	var screen screen
 	for len(raw) > 0 {
-		raw = raw[p.take(raw):]
+		line, end := raw, ""
+		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+			line, end = raw[:i], "\n"
+		}
+		raw = raw[len(line)+len(end):]
+		if still(line) {
+			out.Write(line)
+		} else {
+			screen.draw(line)
+			screen.flush(&out)
+		}
+		out.WriteString(end)
 	}
-	p.flush()
-	return p.out.String()
+	return out.String()
 }
 
-// plain is a terminal of one line.
-type plain struct {
-	out  strings.Builder
+// still reports whether a line needs no terminal: most lines of most programs.
+func still(line []byte) bool {
+	ascii := true
+	for _, c := range line {
+		if c < 0x20 && c != '\t' || c == 0x7f {
+			return false
+		}
+		ascii = ascii && c < 0x80
+	}
+	// C2 begins the control characters U+0080 to U+009F, among others.
+	return ascii || utf8.Valid(line) && bytes.IndexByte(line, 0xc2) < 0
+}
+
+// screen is a terminal of one line and any width.
+type screen struct {
 	line []rune // as drawn so far
-	at   int    // where the next character goes
+	at   int    // where the next character goes; never beyond the end
+}
+
+func (s *screen) flush(out *strings.Builder) {
+	for _, r := range s.line {
+		out.WriteRune(r)
+	}
+	s.line, s.at = s.line[:0], 0
+}
+
+func (s *screen) draw(raw []byte) {
+	for len(raw) > 0 {
+		raw = raw[s.take(raw):]
+	}
 }
 
 // take handles what raw begins with and returns its length.
-func (p *plain) take(raw []byte) int {
+func (s *screen) take(raw []byte) int {
 	switch c := raw[0]; {
-	case c == '\n':
-		p.flush()
-		p.out.WriteByte('\n')
-		return 1
 	case c == '\r':
-		p.at = 0
+		s.at = 0
 		return 1
 	case c == '\b':
-		p.at = max(p.at-1, 0)
+		s.at = max(s.at-1, 0)
 		return 1
-	case c == 0x1b:
-		return p.escape(raw)
+	case c == escapeByte:
+		return s.escape(raw)
 	case c == '\t' || c >= 0x20 && c < 0x7f:
-		p.put(rune(c))
+		s.put(rune(c))
 		return 1
-	case c < 0x20 || c == 0x7f:
+	case c < 0x80:
 		return 1
 	}
 	r, size := utf8.DecodeRune(raw)
 	if r >= 0x80 && r < 0xa0 {
 		return size // control characters in their other form
 	}
-	p.put(r)
+	s.put(r)
 	return size
 }
 
-func (p *plain) put(r rune) {
-	if p.at < len(p.line) {
-		p.line[p.at] = r
+func (s *screen) put(r rune) {
+	if s.at < len(s.line) {
+		s.line[s.at] = r
 	} else {
-		p.line = append(p.line, r)
+		s.line = append(s.line, r)
 	}
-	p.at++
+	s.at++
 }
 
-func (p *plain) flush() {
-	p.out.WriteString(string(p.line))
-	p.line, p.at = p.line[:0], 0
-}
+const escapeByte = 0x1b
 
-// escape skips an escape sequence, and follows the one that erases to the end of
-// the line, with which progress bars clear what was longer.
-func (p *plain) escape(raw []byte) int {
+// escape skips an escape sequence and returns its length.
+func (s *screen) escape(raw []byte) int {
 	if len(raw) < 2 {
 		return 1
 	}
 	switch raw[1] {
-	case '[': // control sequence: parameters, then a final byte
-		for i := 2; i < len(raw); i++ {
-			if c := raw[i]; c >= 0x40 && c <= 0x7e {
-				if c == 'K' {
-					p.erase(string(raw[2:i]))
-				}
-				return i + 1
-			} else if c < 0x20 || c > 0x7e {
-				return i // broken off: what follows is not part of it
-			}
-		}
-		return len(raw)
+	case '[':
+		return s.control(raw)
 	case ']', 'P', 'X', '^', '_': // a string, up to its terminator
 		for i := 2; i < len(raw); i++ {
-			switch {
-			case raw[i] == 0x07:
+			if raw[i] == 0x07 {
 				return i + 1
-			case raw[i] == 0x1b && i+1 < len(raw) && raw[i+1] == '\\':
-				return i + 2
-			case raw[i] == '\n':
-				return i // never terminated: the rest of the output is not lost
+			}
+			if raw[i] == escapeByte {
+				if i+1 < len(raw) && raw[i+1] == '\\' {
+					return i + 2
+				}
+				return i // another sequence breaks it off
 			}
 		}
-		return len(raw)
+		return 2 // never terminated: what follows is text after all
 	}
 	i := 1
 	for i < len(raw) && raw[i] >= 0x20 && raw[i] <= 0x2f {
@@ -110,15 +133,48 @@ func (p *plain) escape(raw []byte) int {
 	return i
 }
 
-// erase erases the line as its parameter says: to the end, to the beginning, or whole.
-func (p *plain) erase(param string) {
+// control handles a control sequence: parameters, then a final byte. It follows
+// those with which progress bars redraw a line.
+func (s *screen) control(raw []byte) int {
+	i := 2
+	for i < len(raw) && raw[i] >= 0x20 && raw[i] <= 0x3f {
+		i++
+	}
+	if i == len(raw) || raw[i] < 0x40 || raw[i] > 0x7e {
+		return i // broken off: what follows is not part of it
+	}
+	switch param := raw[2:i]; raw[i] {
+	case 'K':
+		s.erase(string(param))
+	case 'G': // to a column
+		s.at = min(number(param)-1, len(s.line))
+	case 'C': // right
+		s.at = min(s.at+number(param), len(s.line))
+	case 'D': // left
+		s.at = max(s.at-number(param), 0)
+	}
+	return i + 1
+}
+
+// erase erases to the end of the line, or all of it. The latter also goes to its
+// beginning, as programs do before or after it; blanks would be all that is lost.
+func (s *screen) erase(param string) {
 	switch param {
 	case "", "0":
-		p.line = p.line[:min(p.at, len(p.line))]
+		s.line = s.line[:s.at]
 	case "2":
-		p.line = p.line[:0]
-		for range p.at {
-			p.line = append(p.line, ' ')
-		}
+		s.line, s.at = s.line[:0], 0
 	}
+}
+
+// number reads a parameter: 1 if there is none, or none that makes sense.
+func number(param []byte) int {
+	n := 0
+	for _, c := range param {
+		if c < '0' || c > '9' || n > 1<<20 {
+			return max(n, 1)
+		}
+		n = n*10 + int(c-'0')
+	}
+	return max(n, 1)
 }

@@ -6,16 +6,19 @@ import (
 )
 
 // quiet is what keeps programs from asking, paging and colouring: nobody sits in
-// front of a command.
+// front of a command. Programs find no terminal either, since a command has a
+// session of its own.
 var quiet = []string{
-	"GIT_TERMINAL_PROMPT=0",
-	"GIT_ASKPASS=",
-	"SSH_ASKPASS=",
-	"GIT_EDITOR=true",
-	"PAGER=cat",
-	"GIT_PAGER=cat",
-	"MANPAGER=cat",
 	"TERM=dumb",
+	"PAGER=cat",
+	"MANPAGER=cat",
+	"GIT_PAGER=cat",
+	"GIT_EDITOR=true",
+	"GIT_TERMINAL_PROMPT=0",
+	"GIT_ASKPASS=", // set and empty: nobody is asked, whatever core.askPass says
+	"GCM_INTERACTIVE=never",
+	"SSH_ASKPASS=",
+	"SSH_ASKPASS_REQUIRE=never",
 }
 
 // Environment returns the environment of a command: base without the variables that
@@ -23,20 +26,33 @@ var quiet = []string{
 // more. A later setting of a variable replaces an earlier one.
 func Environment(base, hidden, more []string) []string {
 	env := slices.Concat(base, quiet, more)
-	if !slices.ContainsFunc(base, func(kv string) bool { return strings.HasPrefix(kv, "GIT_SSH_COMMAND=") }) {
-		env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
-	}
-	last := map[string]int{}
+	last := make(map[string]int, len(env))
 	for i, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		last[name] = i
+		last[name(kv)] = i
 	}
-	var out []string
+	for _, h := range hidden {
+		delete(last, h)
+	}
+	out := make([]string, 0, len(last))
 	for i, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		if last[name] == i && !slices.Contains(hidden, name) {
+		if at, ok := last[name(kv)]; ok && at == i {
 			out = append(out, kv)
 		}
 	}
 	return out
+}
+
+func name(kv string) string {
+	n, _, _ := strings.Cut(kv, "=")
+	return n
+}
+
+// value returns the value of a variable in env: the last, if there are several.
+func value(env []string, variable string) string {
+	for _, kv := range slices.Backward(env) {
+		if n, v, _ := strings.Cut(kv, "="); n == variable {
+			return v
+		}
+	}
+	return ""
 }

@@ -7,12 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"heddle/internal/process"
 	"heddle/internal/task"
@@ -25,16 +23,20 @@ type Runner struct {
 	Env     []string // see [Environment]
 	// Timeout ends the command; 0 means never.
 	Timeout time.Duration
-	// Strays takes in the processes that the command leaves behind.
-	Strays *Strays
 }
 
-// grace is how long a command may take to end after it was asked to.
-const grace = 2 * time.Second
+const (
+	// grace is how long a command may take to end after it was asked to.
+	grace = 2 * time.Second
+	// drain is how long processes that outlive their command may take to end
+	// before they count as left behind. Those of a process substitution still
+	// write output then.
+	drain = 100 * time.Millisecond
+)
 
 // Detail is what a shell task has to say besides what all tasks have.
 type Detail struct {
-	Command string `json:"command"`
+	Command string `json:"command"` // its beginning
 	PID     int    `json:"pid,omitempty"`
 	Ended   bool   `json:"ended"`
 	// Code is the exit code of the command itself, -1 if a signal ended it.
@@ -42,13 +44,14 @@ type Detail struct {
 	Signal string `json:"signal,omitempty"`
 	// Dir is the working directory that the command left, empty if it is not known.
 	Dir string `json:"cwd,omitempty"`
-	// Left are the processes that the command left behind; the session ends them.
+	// Left are the processes that outlive the command. They belong to its owner,
+	// and end with it; if the command was to be ended, they could not be.
 	Left []Process `json:"left,omitempty"`
 	// Identity lets a later run of the program find the processes again.
 	Identity process.Identity `json:"identity"`
 }
 
-// Process is a process that outlived its command.
+// Process is a process that outlives its command.
 type Process struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
@@ -60,72 +63,85 @@ func (Detail) Kind() task.Kind { return task.LocalBash }
 // Run runs the command to the exit of the command itself: not to the end of its
 // output, which a process that it left behind may hold open for ever.
 func (r Runner) Run(ctx context.Context, t *task.Task) error {
-	files, err := r.prepare(t)
+	line, err := compose(r.Command, r.Env, strings.TrimSuffix(t.Output.Name(), ".output"))
 	if err != nil {
 		return err
 	}
-	defer files.remove()
-	shell, err := findShell()
-	if err != nil {
-		return err
-	}
+	defer line.remove()
 	p, err := process.Start(process.Spec{
-		Path: shell, Args: files.args(shell), Dir: r.Dir, Env: r.Env,
+		Path: line.shell, Args: line.args, Dir: r.Dir, Env: slices.Concat(r.Env, line.env),
 		Stdout: t.Output, Stderr: t.Output, Mark: string(t.ID),
 	})
 	if err != nil {
 		return err
 	}
-	d := Detail{Command: r.Command, PID: p.PID(), Identity: p.Identity()}
-	t.Update(func(s *task.Snapshot) { s.Detail = d })
+	d := Detail{Command: shorten(r.Command), PID: p.PID(), Identity: p.Identity()}
+	t.Record(d)
 	if r.Timeout > 0 {
-		stop := time.AfterFunc(r.Timeout, func() { t.Stop(task.ErrTimeout) })
-		defer stop.Stop()
+		timer := time.AfterFunc(r.Timeout, func() { t.Stop(task.ErrTimeout) })
+		defer timer.Stop()
 	}
 	exit, err := p.Wait(ctx)
 	if err != nil {
-		return r.end(p, t, d)
+		return end(p, t, d, err)
 	}
-	d.Ended, d.Code, d.Dir = true, exit.Code, files.dir()
-	for _, m := range p.Members() {
-		d.Left = append(d.Left, Process{m.PID, m.Command})
-	}
-	if exit.Signal != 0 {
-		d.Signal = signalName(exit.Signal)
+	d = d.with(exit)
+	d.Dir = line.dir()
+	if left := outlive(ctx, p); len(left) > 0 {
+		d.Left = left
+		t.Leave(func() error { _, err := p.End(context.Background(), grace); return err })
 	}
 	t.Update(func(s *task.Snapshot) { s.Detail = d })
-	if len(d.Left) > 0 && r.Strays != nil {
-		r.Strays.add(p)
-	}
-	return endOf(exit)
+	return verdict(exit)
 }
 
-// end ends the whole tree of a command that was told to stop.
-func (r Runner) end(p *process.Process, t *task.Task, d Detail) error {
-	survivors, err := p.End(context.Background(), grace) // bounded by grace and two seconds
-	exit, waited := process.Exit{}, false
+// outlive returns the processes that outlive the command and do not end in a moment.
+// Mostly there are none, and no time passes.
+func outlive(ctx context.Context, p *process.Process) []Process {
+	members := p.Members()
+	for pause := 4 * time.Millisecond; len(members) > 0 && pause < drain; pause *= 2 {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return listed(members)
+		}
+		members = p.Members()
+	}
+	return listed(members)
+}
+
+// end ends the whole tree of a command that was told to stop because of cause.
+func end(p *process.Process, t *task.Task, d Detail, cause error) error {
+	survivors, err := p.End(context.Background(), grace) // takes grace and two seconds at most
 	select {
 	case <-p.Done():
-		exit, _ = p.Wait(context.Background())
-		waited = true
+		exit, _ := p.Wait(context.Background()) // returns at once; an error means that no exit is known
+		d = d.with(exit)
 	default:
 	}
-	d.Ended, d.Code = waited, exit.Code
-	if exit.Signal != 0 {
-		d.Signal = signalName(exit.Signal)
-	}
-	for _, m := range survivors {
-		d.Left = append(d.Left, Process{m.PID, m.Command})
-	}
+	d.Left = listed(survivors)
 	t.Update(func(s *task.Snapshot) { s.Detail = d })
-	if len(survivors) > 0 {
-		return &task.EndError{Reason: task.ReasonLeaked, Err: fmt.Errorf("still alive after it was killed: %v", survivors)}
+	switch {
+	case len(survivors) > 0:
+		return &task.EndError{Reason: task.ReasonLeaked, Err: fmt.Errorf("%w; %w", cause, err)}
+	case err != nil:
+		return fmt.Errorf("%w; %w", cause, err)
 	}
-	return errors.Join(errors.New("the command was ended"), err)
+	return cause
 }
 
-// endOf words a bad exit.
-func endOf(exit process.Exit) error {
+func (d Detail) with(exit process.Exit) Detail {
+	d.Ended, d.Code = true, exit.Code
+	if exit.Signal != 0 {
+		d.Signal = exit.Signal.String()
+	}
+	return d
+}
+
+// verdict words a bad exit.
+func verdict(exit process.Exit) error {
 	switch {
 	case exit.Signal != 0:
 		return &task.EndError{Reason: task.ReasonSignal, Err: errors.New(exit.String())}
@@ -135,71 +151,24 @@ func endOf(exit process.Exit) error {
 	return nil
 }
 
-func signalName(s syscall.Signal) string { return s.String() }
-
-// findShell returns bash, or sh where there is none.
-func findShell() (string, error) {
-	for _, name := range []string{"bash", "sh"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(path)
-		}
+func listed(members []process.Member) []Process {
+	var list []Process
+	for _, m := range members {
+		list = append(list, Process{m.PID, m.Command})
 	}
-	return "", errors.New("there is neither bash nor sh on PATH; commands cannot run")
+	return list
 }
 
-// longCommand is above what one argument of a program may hold on Linux, 128 KiB.
-const longCommand = 100 << 10
-
-// files are what a command needs beside its output file.
-type files struct {
-	command string
-	cwd     string // the command's last working directory goes here
-	script  string // holds the command, if it is too long for an argument
-}
-
-func (r Runner) prepare(t *task.Task) (files, error) {
-	base := strings.TrimSuffix(t.Output.Name(), ".output")
-	f := files{command: r.Command, cwd: base + ".cwd"}
-	if strings.IndexByte(r.Command, 0) >= 0 {
-		return f, errors.New("a command cannot hold a NUL byte")
+// shorten cuts a command to what names it: it is written into the journal several
+// times, and some are whole programs.
+func shorten(command string) string {
+	const limit = 1000
+	if len(command) <= limit {
+		return command
 	}
-	if len(r.Command) > longCommand {
-		f.script = base + ".sh"
-		if err := os.WriteFile(f.script, []byte(r.Command), 0o600); err != nil {
-			return f, fmt.Errorf("write the command to a file: %w", err)
-		}
+	cut := limit
+	for cut > limit-utf8.UTFMax && !utf8.RuneStart(command[cut]) {
+		cut--
 	}
-	return f, nil
-}
-
-// args returns the arguments of the shell. The directory is written when the shell
-// exits, also by exit; its exit code stays the command's own.
-func (f files) args(shell string) []string {
-	note := "pwd -P >" + quote(f.cwd) + " 2>/dev/null"
-	script := "trap '" + strings.ReplaceAll(note, "'", `'\''`) + "' EXIT\n"
-	if f.script != "" {
-		return []string{filepath.Base(shell), "-c", script + ". " + quote(f.script)}
-	}
-	return []string{filepath.Base(shell), "-c", script + f.command}
-}
-
-// quote puts s into double quotes for the shell.
-func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(s) + `"`
-}
-
-// dir returns the working directory that the command left.
-func (f files) dir() string {
-	b, err := os.ReadFile(f.cwd)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(string(b), "\n")
-}
-
-func (f files) remove() {
-	os.Remove(f.cwd)
-	if f.script != "" {
-		os.Remove(f.script)
-	}
+	return command[:cut] + "…"
 }
