@@ -89,10 +89,12 @@ func (r *Runtime) Wait(ctx context.Context, ids []ID, c Condition) ([]Snapshot, 
 		if ended >= want {
 			return snaps, nil
 		}
+		if err := context.Cause(ctx); err != nil {
+			return snaps, err
+		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return snaps, context.Cause(ctx)
 		}
 	}
 }
