@@ -178,8 +178,8 @@ func (m *models) keyVariables() []string {
 	return names
 }
 
-// keySource says where the key of the default provider comes from.
-func (m *models) keySource(provider string) string {
+// KeySource names the variable that a provider's key comes from.
+func (m *models) KeySource(provider string) string {
 	c := m.providers[provider]
 	key, token := c.credentials()
 	switch {

@@ -50,7 +50,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	}
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Effort: set.Effort,
-		KeySource: models.keySource("anthropic"), Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
+		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
 		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
 	}
 	if err := addTools(&parts, p, o, set, models, std.err); err != nil {

@@ -26,24 +26,25 @@ import (
 type Models interface {
 	Choose(name string) (agent.Choice, error)
 	List() []model.Info
+	// KeySource names the variable that a provider's key comes from, or "none".
+	KeySource(provider string) string
 }
 
 // Parts are what a session is made of.
 type Parts struct {
-	ID        string
-	Dir       string // where tools work: absolute, symlinks resolved
-	Version   string // of the program
-	KeySource string // where the key comes from, for those who watch
-	Prompt    string // system prompt
-	Model     string // as the user named it; empty: the default
-	Effort    string
-	Limits    agent.Limits
-	Models    Models
-	Scope     *tool.Scope
-	Tools     *tool.Pool // wrapped
-	Gate      *permission.Gate
-	Dialog    *Dialog
-	Tasks     *task.Runtime
+	ID      string
+	Dir     string // where tools work: absolute, symlinks resolved
+	Version string // of the program
+	Prompt  string // system prompt
+	Model   string // as the user named it; empty: the default
+	Effort  string
+	Limits  agent.Limits
+	Models  Models
+	Scope   *tool.Scope
+	Tools   *tool.Pool // wrapped
+	Gate    *permission.Gate
+	Dialog  *Dialog
+	Tasks   *task.Runtime
 	// Brief is put in front of the first message, and of the first after a
 	// compaction. May be nil.
 	Brief func() string
@@ -115,11 +116,11 @@ type About struct {
 // About returns the description of the session as it is now.
 func (s *Session) About() About {
 	s.mu.Lock()
-	id := s.choice.Info.ID
+	info := s.choice.Info
 	s.mu.Unlock()
 	a := About{
-		Dir: s.parts.Dir, Model: id, Mode: string(s.parts.Gate.Mode()),
-		KeySource: s.parts.KeySource, Version: s.parts.Version, PID: os.Getpid(),
+		Dir: s.parts.Dir, Model: info.ID, Mode: string(s.parts.Gate.Mode()),
+		KeySource: s.parts.Models.KeySource(info.Provider), Version: s.parts.Version, PID: os.Getpid(),
 	}
 	for _, t := range s.parts.Tools.Tools() {
 		a.Tools = append(a.Tools, t.Name)
