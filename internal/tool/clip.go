@@ -10,11 +10,12 @@ import (
 // stay, together at most limit bytes, cut between lines where lines are short,
 // and a line between them says exactly what is missing.
 func Clip(text string, limit int) string {
+	limit = max(limit, 0)
 	if len(text) <= limit {
 		return text
 	}
 	half := len(text) / 2
-	for i := 0; i < utf8.UTFMax-1 && !utf8.RuneStart(text[half]); i++ {
+	for lowest := max(half-utf8.UTFMax+1, 0); half > lowest && !utf8.RuneStart(text[half]); {
 		half--
 	}
 	return clip(Excerpt{Head: text[:half], Tail: text[half:]}, limit)
@@ -38,7 +39,7 @@ func (e Excerpt) Clip(limit int) string {
 }
 
 func clip(e Excerpt, limit int) string {
-	part := max(limit, 0) / 2
+	part := max(limit/2, 0)
 	head, tail := beginning(e.Head, part), ending(e.Tail, part)
 	cutHead, cutTail := e.Head[len(head):], e.Tail[:len(e.Tail)-len(tail)]
 	missing := e.Bytes + int64(len(cutHead)+len(cutTail))
