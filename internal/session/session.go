@@ -169,8 +169,23 @@ func (s *Session) title(input agent.Input) {
 	}
 	text := message.Message{Content: input.Content}.Text()
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = firstRunes(line, titleLength)
 	// A title that cannot be written now is kept back with the message, which tells it.
 	_ = s.log.append(transcript.Title{Title: line})
+}
+
+// titleLength is how many characters a title has at most: a prompt may be one line of
+// megabytes, and every record of a message repeats the title.
+const titleLength = 200
+
+// firstRunes returns the first n characters of s.
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 func (s *Session) events(ctx context.Context, input agent.Input) iter.Seq2[agent.Event, error] {

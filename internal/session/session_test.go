@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -54,7 +57,7 @@ type bed struct {
 }
 
 func newBed(t *testing.T, models scripts) *bed {
-	return &bed{t: t, models: models, path: filepath.Join(t.TempDir(), "s.jsonl")}
+	return &bed{t: t, models: models, path: transcript.File(t.TempDir(), NewID())}
 }
 
 // open begins the session with a model, or goes on with it, then "" means its own.
@@ -146,6 +149,27 @@ func TestTranscriptKnowsFirst(t *testing.T) {
 		t.Errorf("%d messages, want 2", seen)
 	}
 	b.close(s)
+}
+
+// The title of a session stands in many records, so that a prompt without line ends must not
+// become one as a whole.
+func TestTitleOfALongPromptIsShort(t *testing.T) {
+	b := newBed(t, scripts{"p/one": "agents: [{turns: [{text: hello}]}]"})
+	s := b.open("p/one")
+	prompt := strings.Repeat("ä", 50_000)
+	b.turn(s, prompt)
+	b.close(s)
+	info, err := os.Stat(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limit := int64(len(prompt)) + 10_000; info.Size() > limit {
+		t.Errorf("the transcript has %d bytes, want less than %d", info.Size(), limit)
+	}
+	list, err := transcript.List(filepath.Dir(b.path))
+	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Title, "äää") || !utf8.ValidString(list[0].Title) {
+		t.Errorf("the list is %+v, %v", list, err)
+	}
 }
 
 // A budget is for the session, however often it is resumed.
