@@ -22,6 +22,7 @@ config:
 process:
 task:
 search:
+markdown:
 briefing:
 demo:
 
@@ -41,7 +42,7 @@ model/fakeapi:   model message model/scripted
 task/tasktest: task
 task/shell:    task process
 
-tool/builtin: tool message search task task/shell
+tool/builtin: tool message search markdown task task/shell
 session:      message model agent tool task transcript permission briefing
 
 headless: session message model agent tool permission

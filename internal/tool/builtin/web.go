@@ -134,7 +134,7 @@ func (w *web) fetch(ctx context.Context, u *url.URL) (page, error) {
 	p.kind = kind
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
-		p.text, err = markdown(ctx, toUTF8(data, params["charset"]), resp.Request.URL)
+		p.text, err = pageText(ctx, toUTF8(data, params["charset"]), resp.Request.URL)
 		return p, err
 	case isText(kind):
 		p.text = toUTF8(data, params["charset"])

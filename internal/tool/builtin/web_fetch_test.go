@@ -249,25 +249,25 @@ func TestHostilePages(t *testing.T) {
 	} {
 		page := strings.Repeat(piece, 100_000/len(piece))
 		begin := time.Now()
-		text, err := markdown(t.Context(), page, from)
+		text, err := pageText(t.Context(), page, from)
 		if took := time.Since(begin); err != nil || len(text) > 4*len(page) || took > 10*time.Second {
 			t.Errorf("%q: %d bytes after %v, %v", piece, len(text), took, err)
 		}
 	}
 	wide := "<table><tr>" + strings.Repeat("<td colspan=1000>x", 3000) + strings.Repeat("<tr><td>y", 3000)
-	if text, err := markdown(t.Context(), wide, from); err != nil || len(text) > 4*len(wide) {
+	if text, err := pageText(t.Context(), wide, from); err != nil || len(text) > 4*len(wide) {
 		t.Errorf("a wide and long table becomes %d bytes, %v", len(text), err)
 	}
 	long := "<table><tr><td>" + strings.Repeat("x", 100_000) + strings.Repeat("<tr><td>y", 1000)
-	if text, err := markdown(t.Context(), long, from); err != nil || len(text) > 2*len(long) {
+	if text, err := pageText(t.Context(), long, from); err != nil || len(text) > 2*len(long) {
 		t.Errorf("a table with one long cell becomes %d bytes, %v", len(text), err)
 	}
 }
 
 func TestTablesStayTables(t *testing.T) {
 	t.Parallel()
-	got, err := markdown(t.Context(), "<table><tr><th>a_b<th>c<tr><td>1<td>2</table>", &url.URL{Scheme: "https", Host: "x.test"})
-	if want := "| a_b | c |\n|---|---|\n| 1 | 2 |"; err != nil || got != want {
+	got, err := pageText(t.Context(), "<table><tr><th>a_b<th>c<tr><td>1<td>2</table>", &url.URL{Scheme: "https", Host: "x.test"})
+	if want := "| a_b | c |\n| --- | --- |\n| 1 | 2 |"; err != nil || got != want {
 		t.Errorf("markdown = %q, %v; want %q", got, err, want)
 	}
 }
@@ -277,7 +277,7 @@ func FuzzMarkdown(f *testing.F) {
 	f.Add("<pre><code>`````</code></pre><a href='javascript:x'>y</a>")
 	f.Add("<svg><foreignObject><math><mtext></p></svg>")
 	f.Fuzz(func(t *testing.T, html string) {
-		if _, err := markdown(context.Background(), html, &url.URL{Scheme: "https", Host: "x.test"}); err != nil {
+		if _, err := pageText(context.Background(), html, &url.URL{Scheme: "https", Host: "x.test"}); err != nil {
 			t.Fatal(err)
 		}
 	})
