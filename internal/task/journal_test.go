@@ -106,6 +106,10 @@ func TestJournalWithATornTail(t *testing.T) {
 	if err != nil || len(records) != 2 || records[0].ID != "b11111111" || records[1].ID != tk.ID || !records[1].Told {
 		t.Errorf("ReadJournal = %+v, %v", records, err)
 	}
+	b, err := os.ReadFile(filepath.Join(dir, journalName))
+	if want := torn + "\n" + `{"id":"` + string(tk.ID); err != nil || !strings.HasPrefix(string(b), want) {
+		t.Errorf("the journal is %q, want it to begin with %q", b, want)
+	}
 }
 
 // A journal that cannot be written must not keep tasks from running and ending,

@@ -60,6 +60,13 @@ func TestPinnedTaskStays(t *testing.T) {
 			t.Error("remembered although nobody looks")
 		}
 		rt.Pin(tk.ID)() // gone: nothing to pin
+
+		running := start(t, rt, Spec{}, takes(ages, nil))
+		rt.Pin(running.ID)()
+		time.Sleep(time.Hour)
+		if !rt.knows(running.ID) {
+			t.Error("a running task was forgotten")
+		}
 	})
 }
 

@@ -351,6 +351,28 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
+// A thousand sleeping tasks must cost little: one goroutine each, whatever watches
+// over them. It runs alone, since it counts.
+func TestOneGoroutinePerTask(t *testing.T) {
+	rt := newRuntime(t, Options{})
+	before := runtime.NumGoroutine()
+	const n = 100
+	began := make(chan struct{})
+	for range n {
+		start(t, rt, Spec{Background: true}, RunnerFunc(func(ctx context.Context, _ *Task) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}))
+	}
+	for range n {
+		<-began
+	}
+	if more := runtime.NumGoroutine() - before; more > n {
+		t.Errorf("%d tasks take %d goroutines", n, more)
+	}
+}
+
 // TestMoves tries all moves from all states: none outside the table happens.
 func TestMoves(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ type line struct {
 
 // compose writes the files that the command needs; their names begin with base.
 func compose(command string, env []string, base string) (line, error) {
-	l := line{note: base + ".cwd"}
+	l := line{note: base + ".cwd", env: []string{"OLDPWD="}}
 	if strings.IndexByte(command, 0) >= 0 {
 		return l, errors.New("a command cannot hold a NUL byte")
 	}
@@ -58,7 +58,7 @@ func (l *line) bash(command, theirs string) error {
 	if l.script != "" {
 		l.args = []string{"bash", l.script}
 	}
-	l.env = []string{"BASH_ENV=" + escape(l.note)}
+	l.env = append(l.env, "BASH_ENV="+escape(l.note))
 	setting := "unset BASH_ENV\n" // bashes that the command starts are not to do this again
 	if theirs != "" {
 		setting = "BASH_ENV=" + quote(theirs) + "\n" +
@@ -80,14 +80,17 @@ func (l *line) sh(command string) (err error) {
 	return nil
 }
 
-// trap returns the line that sets the trap. What the command has set (-e, -x, -C), or has
-// made of the name pwd, must not show in it, and the exit code must stay.
+// trap returns the line that sets the trap. It writes only if there was a change of
+// directory, which sets OLDPWD. What the command has set (-e, -u, -x, -C), or has made
+// of the name pwd, must not show in it, and the exit code must stay.
 func (l *line) trap() string {
-	return "trap " + quote("{ command pwd -P >|"+quote(l.note)+" || :; } 2>/dev/null") + " EXIT\n"
+	note := `{ [ -z "${OLDPWD-}" ] || command pwd -P >|` + quote(l.note) + ` || :; } 2>/dev/null`
+	return "trap " + quote(note) + " EXIT\n"
 }
 
-// dir returns the directory in which the shell ended: nothing if it was killed, became
-// another program, or had a trap of its own.
+// dir returns the directory to which the shell changed: nothing if it did not, and
+// if nobody knows, because it was killed, became another program, or had a trap of
+// its own.
 func (l *line) dir() string {
 	b, err := os.ReadFile(l.note)
 	if err != nil || len(b) == 0 || b[0] != '/' {

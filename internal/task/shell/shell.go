@@ -42,7 +42,8 @@ type Detail struct {
 	// Code is the exit code of the command itself, -1 if a signal ended it.
 	Code   int    `json:"exit_code"`
 	Signal string `json:"signal,omitempty"`
-	// Dir is the working directory that the command left, empty if it is not known.
+	// Dir is the working directory to which the command changed, empty if it did not,
+	// or if that is not known.
 	Dir string `json:"cwd,omitempty"`
 	// Left are the processes that outlive the command. They belong to its owner,
 	// and end with it; if the command was to be ended, they could not be.

@@ -102,13 +102,15 @@ func TestDirectoryAfterTheCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct{ name, command, want string }{
-		{"where it was", "true", "."},
+		{"where it was", "true", ""},
+		{"there and back", "cd it*; cd ..", "."},
 		{"changed", `cd "it's \$a \"q\""`, "it's $a \"q\""},
 		{"line break at the end", `cd it*/end*`, "it's $a \"q\"/end\n"},
 		{"exit", "cd it*; exit 3", "it's $a \"q\""},
 		{"set -e", "cd it*; set -e; false", "it's $a \"q\""},
 		{"set -C and -u", "set -Cu; cd it*", "it's $a \"q\""},
-		{"subshell only", "(cd it*)", "."},
+		{"subshell only", "(cd it*)", ""},
+		{"pushd", "pushd it* >/dev/null", "it's $a \"q\""},
 		{"here document", "cd it*; cat <<E\nE", "it's $a \"q\""},
 		{"unknown after exec", "cd it*; exec true", ""},
 		{"unknown after a kill", "cd it*; kill -KILL $$", ""},

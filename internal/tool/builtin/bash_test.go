@@ -79,6 +79,16 @@ func TestMeaningOfExitCodeOne(t *testing.T) {
 	}
 }
 
+func FuzzMeaningOfExitCodeOne(f *testing.F) {
+	f.Add("git -C a grep x | cat <<E | diff\nE")
+	f.Add("! ( [ a ]")
+	f.Fuzz(func(t *testing.T, command string) {
+		if meaning := meaningOfOne(command); meaning != "" && !strings.HasPrefix(meaning, "(") {
+			t.Errorf("meaningOfOne(%q) = %q", command, meaning)
+		}
+	})
+}
+
 func TestBashRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	b, bash := newBench(t), newBash(t)
