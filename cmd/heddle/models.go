@@ -202,30 +202,15 @@ func scriptedChoice(file string) (agent.Choice, error) {
 
 // runModels lists the models.
 func runModels(ctx context.Context, args []string, std stdio) error {
-	var o options
-	fs := newFlags("models")
-	asJSON := fs.Bool("json", false, "print JSON")
-	fs.StringVar(&o.settings, "settings", "", "take settings from `FILE`, or from JSON given here")
-	if done, err := parseAll(fs, args, std, "models [--json]"); done || err != nil {
+	s, asJSON, done, err := lookAtSettings("models", args, std)
+	if done || err != nil {
 		return err
 	}
-	p, err := findPlace()
+	m, err := newModels(s.settings)
 	if err != nil {
 		return err
 	}
-	layers, err := layersOf(p, &o)
-	if err != nil {
-		return err
-	}
-	set, err := readSettings(layers, std.err)
-	if err != nil {
-		return err
-	}
-	m, err := newModels(set)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
+	if asJSON {
 		enc := json.NewEncoder(std.out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(m.List())

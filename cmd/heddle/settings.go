@@ -123,6 +123,33 @@ func (o *options) startMode() string {
 	return o.mode
 }
 
+// settled is what a command that only looks at settings needs.
+type settled struct {
+	place
+	layers *config.Layers
+	settings
+}
+
+// lookAtSettings parses the flags of a command that shows something of the settings.
+// Help was asked for and printed when done is true.
+func lookAtSettings(name string, args []string, std stdio) (s settled, asJSON, done bool, err error) {
+	var o options
+	fs := newFlags(name)
+	fs.BoolVar(&asJSON, "json", false, "print JSON")
+	fs.StringVar(&o.settings, "settings", "", "take settings from `FILE`, or from JSON given here")
+	if done, err = parseAll(fs, args, std, name+" [--json]"); done || err != nil {
+		return s, asJSON, done, err
+	}
+	if s.place, err = findPlace(); err != nil {
+		return s, asJSON, false, err
+	}
+	if s.layers, err = layersOf(s.place, &o); err != nil {
+		return s, asJSON, false, err
+	}
+	s.settings, err = readSettings(s.layers, std.err)
+	return s, asJSON, false, err
+}
+
 // readSettings decodes all settings. What no part of heddle knows is told and
 // otherwise ignored: the files are shared with other versions.
 func readSettings(layers *config.Layers, stderr io.Writer) (settings, error) {
