@@ -18,7 +18,7 @@ import (
 // docs/architecture.md changes with it.
 const policy = `
 message:
-config:
+spelling:
 process:
 task:
 search:
@@ -26,7 +26,8 @@ markdown:
 briefing:
 demo:
 
-model:      message
+config:     spelling
+model:      message spelling
 tool:       message
 transcript: message
 agent:      message model tool
@@ -42,7 +43,7 @@ model/fakeapi:   model message model/scripted
 task/tasktest: task
 task/shell:    task process
 
-tool/builtin: tool message search markdown task task/shell
+tool/builtin: tool message search markdown spelling task task/shell
 session:      message model agent tool task transcript permission briefing
 
 headless: session message model agent tool permission

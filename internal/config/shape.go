@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"heddle/internal/spelling"
 )
 
 // shape is how a Go type is decoded from settings.
@@ -119,7 +121,7 @@ func suggestion(key string, known map[string]reflect.Type) string {
 		if len(key) > len(name)+least {
 			continue
 		}
-		d := distance(strings.ToLower(key), strings.ToLower(name))
+		d := spelling.Distance(strings.ToLower(key), strings.ToLower(name))
 		if d < least || d == least && name < best {
 			best, least = name, d
 		}
@@ -128,25 +130,4 @@ func suggestion(key string, known map[string]reflect.Type) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance is the number of edits between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(diagonal+cost, row[j]+1, row[j+1]+1)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

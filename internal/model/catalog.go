@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"heddle/internal/spelling"
 )
 
 //go:embed models.json
@@ -245,7 +247,7 @@ func (c *Catalog) near(name string) []string {
 	var found []candidate
 	add := func(full string) {
 		short := full[strings.IndexByte(full, '/')+1:]
-		far := distance(strings.ToLower(name), strings.ToLower(short))
+		far := spelling.Distance(strings.ToLower(name), strings.ToLower(short))
 		if len(name) > 2 && strings.Contains(short, strings.ToLower(name)) {
 			far = 0
 		}
@@ -272,25 +274,4 @@ func (c *Catalog) near(name string) []string {
 		}
 	}
 	return names
-}
-
-// distance is the number of letters to insert, delete or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

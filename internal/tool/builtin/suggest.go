@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"unicode"
 
+	"heddle/internal/spelling"
 	"heddle/internal/tool"
 )
 
@@ -70,7 +71,7 @@ func near(name string, entries []os.DirEntry) []string {
 		case max(len(want), len(have))-min(len(want), len(have)) > most:
 			continue
 		default:
-			d = distance(want, have)
+			d = spelling.Distance(want, have)
 		}
 		if d <= most {
 			found = append(found, candidate{e.Name(), d})
@@ -106,27 +107,6 @@ func swapped(a, b string) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return slices.Equal(x, y)
-}
-
-// distance is the number of bytes to insert, remove or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func isDir(path string) bool {
