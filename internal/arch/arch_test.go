@@ -31,7 +31,7 @@ model:      message spelling
 tool:       message
 transcript: message
 agent:      message model tool
-permission: tool config
+permission: tool
 
 model/sse:       model
 model/anthropic: model message model/sse
