@@ -45,16 +45,16 @@ func TestMemoryComesFromTheGeneralToTheParticular(t *testing.T) {
 		"home/.heddle/AGENTS.md":               "mine",
 		"home/.heddle/CLAUDE.md":               "not read beside AGENTS.md",
 		"home/.claude/CLAUDE.md":               "mine too",
-		"home/work/CLAUDE.md":                  "all my work",
-		"home/work/repo/.git/HEAD":             "ref: refs/heads/main\n",
-		"home/work/repo/AGENTS.md":             "repo",
-		"home/work/repo/CLAUDE.md":             "repo, for Claude",
-		"home/work/repo/CLAUDE.local.md":       "repo, local",
-		"home/work/repo/pkg/.claude/CLAUDE.md": "package",
-		"home/work/repo/pkg/AGENTS.local.md":   "package, local",
-		"home/work/repo/pkg/below/AGENTS.md":   "not above the working directory",
+		"home/proj/CLAUDE.md":                  "all my work",
+		"home/proj/repo/.git/HEAD":             "ref: refs/heads/main\n",
+		"home/proj/repo/AGENTS.md":             "repo",
+		"home/proj/repo/CLAUDE.md":             "repo, for Claude",
+		"home/proj/repo/CLAUDE.local.md":       "repo, local",
+		"home/proj/repo/pkg/.claude/CLAUDE.md": "package",
+		"home/proj/repo/pkg/AGENTS.local.md":   "package, local",
+		"home/proj/repo/pkg/below/AGENTS.md":   "not above the working directory",
 	})
-	o := options(filepath.Join(dir, "home/work/repo/pkg"))
+	o := options(filepath.Join(dir, "home/proj/repo/pkg"))
 	o.NoGit = true
 	o.Managed = []string{filepath.Join(dir, "etc")}
 	o.UserHome, o.Home = filepath.Join(dir, "home"), filepath.Join(dir, "home/.heddle")
@@ -63,12 +63,12 @@ func TestMemoryComesFromTheGeneralToTheParticular(t *testing.T) {
 		"managed etc/AGENTS.md: machine",
 		"user home/.heddle/AGENTS.md: mine",
 		"user home/.claude/CLAUDE.md: mine too",
-		"project home/work/CLAUDE.md: all my work",
-		"project home/work/repo/AGENTS.md: repo",
-		"project home/work/repo/CLAUDE.md: repo, for Claude",
-		"local home/work/repo/CLAUDE.local.md: repo, local",
-		"project home/work/repo/pkg/.claude/CLAUDE.md: package",
-		"local home/work/repo/pkg/AGENTS.local.md: package, local",
+		"project home/proj/CLAUDE.md: all my work",
+		"project home/proj/repo/AGENTS.md: repo",
+		"project home/proj/repo/CLAUDE.md: repo, for Claude",
+		"local home/proj/repo/CLAUDE.local.md: repo, local",
+		"project home/proj/repo/pkg/.claude/CLAUDE.md: package",
+		"local home/proj/repo/pkg/AGENTS.local.md: package, local",
 	}
 	if d := cmp.Diff(want, summary(dir, b.Memory)); d != "" {
 		t.Errorf("memory (-want +got):\n%s", d)
