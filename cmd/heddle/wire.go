@@ -36,6 +36,9 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := process.Scrub(models.keyVariables()...); err != nil {
+		fmt.Fprintf(std.err, "heddle: commands may be able to read the keys of providers: %v\n", err)
+	}
 	gate, err := newGate(p, o, layers, set)
 	if err != nil {
 		return nil, err

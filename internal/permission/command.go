@@ -209,7 +209,7 @@ func (r *run) permit(p *part, views []forms) finding {
 // readOnly reports whether the command is known to change nothing.
 func (r *run) readOnly(p *part) bool {
 	c := &p.chain
-	if unsafeAssign(p) != "" {
+	if unsafeAssign(p) != "" || slices.ContainsFunc(p.redirects, func(r redirect) bool { return aboutProcesses(r.target) }) {
 		return false
 	}
 	switch {

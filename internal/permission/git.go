@@ -6,7 +6,9 @@ import (
 )
 
 // gitReads reports whether a git command only looks. Options before the
-// subcommand can name a program or another repository, so few are let through.
+// subcommand can name a program or another repository, so few are let through. Those
+// after it are held against the limits wherever they stand: behind an option that
+// takes a value, -- is that value and ends nothing.
 func gitReads(args []word) bool {
 	for len(args) > 0 && args[0].literal && slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"}, args[0].text) {
 		args = args[1:]
@@ -18,7 +20,7 @@ func gitReads(args []word) bool {
 	if sub == "--version" || sub == "version" {
 		return len(args) == 0
 	}
-	if !gitLimits(sub).allow(options(args), false) {
+	if !gitLimits(sub).allow(args, false) {
 		return false
 	}
 	switch sub {
@@ -51,14 +53,6 @@ func gitLimits(sub string) limits {
 		l.short = "O"
 	}
 	return l
-}
-
-// options are the words before --.
-func options(args []word) []word {
-	if i := slices.IndexFunc(args, func(w word) bool { return w.literal && w.text == "--" }); i >= 0 {
-		return args[:i]
-	}
-	return args
 }
 
 const (

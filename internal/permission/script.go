@@ -183,7 +183,14 @@ func (s *script) redirect(p *part, r *syntax.Redirect) {
 	}
 	target := readWord(s.source, r.Word, s.vars)
 	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	case syntax.Hdoc, syntax.DashHdoc:
+		// Bash joins lines before it looks for the delimiter, the parser does not, so
+		// they can disagree about where the text ends and commands begin.
+		if r.Hdoc != nil && strings.Contains(s.source[r.Hdoc.Pos().Offset():r.Hdoc.End().Offset()], "\\\n") {
+			s.doubt("a text in it joins lines with a backslash")
+		}
+		return
+	case syntax.WordHdoc:
 		return
 	case syntax.DplIn:
 		return

@@ -216,14 +216,14 @@ func dangerous(name string) bool {
 	}
 	switch name {
 	case "PATH", "HOME", "ENV", "CDPATH", "SHELL", "SHELLOPTS", "EXECIGNORE", "GLOBIGNORE", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4",
-		"PAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "TERMINFO", "LOCPATH", "GCONV_PATH", "NLSPATH",
+		"PAGER", "EDITOR", "VISUAL", "BROWSER", "LESS", "LESSOPEN", "LESSCLOSE", "LESSKEY", "ZDOTDIR", "TAR_OPTIONS", "GREP_OPTIONS", "GZIP", "JQ_LIB_DIR", "INPUTRC", "MANPAGER", "TERMINFO", "LOCPATH", "GCONV_PATH", "NLSPATH",
 		"CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "HOSTALIASES", "TMPDIR", "PWD", "OLDPWD":
 		return true
 	}
 	for _, prefix := range []string{
 		"BASH", "LD_", "DYLD_", "GIT_", "SSH_", "PYTHON", "NODE_", "NPM_", "npm_", "YARN_", "PERL", "RUBY", "GEM_", "BUNDLE_",
 		"JAVA", "JDK_", "_JAVA", "MAVEN_", "GRADLE_", "CARGO", "RUST", "GO", "CGO_", "MAKE", "CMAKE_", "AWK", "RIPGREP_", "FZF_",
-		"DOCKER_", "KUBE", "AWS_", "CURL_", "OPENSSL_", "SSL_", "PIP_", "UV_",
+		"DOCKER_", "KUBE", "XDG_", "VIM", "EMACS", "MALLOC_", "GLIBC_", "AWS_", "CURL_", "OPENSSL_", "SSL_", "PIP_", "UV_",
 	} {
 		if strings.HasPrefix(name, prefix) {
 			return true

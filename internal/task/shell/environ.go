@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +27,7 @@ var quiet = []string{
 // are hidden, such as keys of providers, then what keeps programs quiet, then
 // more. A later setting of a variable replaces an earlier one.
 func Environment(base, hidden, more []string) []string {
-	env := slices.Concat(base, quiet, more)
+	env := slices.Concat(base, quiet, noHiddenRepositories(base), more)
 	last := make(map[string]int, len(env))
 	for i, kv := range env {
 		last[name(kv)] = i
@@ -40,6 +42,21 @@ func Environment(base, hidden, more []string) []string {
 		}
 	}
 	return out
+}
+
+// noHiddenRepositories keeps git from taking an ordinary folder of a project for a
+// bare repository: its configuration could name programs to run. The setting comes
+// after those that base gives git in the same way.
+func noHiddenRepositories(base []string) []string {
+	n, err := strconv.Atoi(value(base, "GIT_CONFIG_COUNT"))
+	if err != nil || n < 0 {
+		n = 0
+	}
+	return []string{
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+1),
+		fmt.Sprintf("GIT_CONFIG_KEY_%d=safe.bareRepository", n),
+		fmt.Sprintf("GIT_CONFIG_VALUE_%d=explicit", n),
+	}
 }
 
 func name(kv string) string {
