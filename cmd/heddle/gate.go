@@ -13,7 +13,7 @@ import (
 
 // newGate builds the permissions of a session. Each rule keeps where it came from,
 // since a path in it is relative to that.
-func newGate(p place, o *options, layers *config.Layers, set settings) (*permission.Gate, error) {
+func newGate(p place, o *options, layers, granted *config.Layers, set settings) (*permission.Gate, error) {
 	s := permission.Settings{
 		Directories: absolute(p.dir, set.Permissions.Directories),
 		Root:        os.Geteuid() == 0 && os.Getenv("HEDDLE_SANDBOX") == "",
@@ -26,16 +26,17 @@ func newGate(p place, o *options, layers *config.Layers, set settings) (*permiss
 	s.DisableBypass = set.Permissions.DisableBypass == "disable"
 	s.AllowBypass = o.allowSkip || o.skipPermissions || mode == permission.Bypass
 	for _, l := range []struct {
-		key   string
-		rules []string
-		into  *[]permission.Rule
+		key    string
+		rules  []string
+		layers *config.Layers
+		into   *[]permission.Rule
 	}{
-		{"allow", set.Permissions.Allow, &s.Allow},
-		{"ask", set.Permissions.Ask, &s.Ask},
-		{"deny", set.Permissions.Deny, &s.Deny},
+		{"allow", set.Permissions.Allow, granted, &s.Allow},
+		{"ask", set.Permissions.Ask, layers, &s.Ask},
+		{"deny", set.Permissions.Deny, layers, &s.Deny},
 	} {
 		for i, text := range l.rules {
-			origin, _ := layers.Origin("permissions", l.key, fmt.Sprint(i))
+			origin, _ := l.layers.Origin("permissions", l.key, fmt.Sprint(i))
 			rule, err := permission.ParseRule(p.source(origin), text)
 			if err != nil {
 				return nil, usagef("%v: %v", origin, err)

@@ -22,6 +22,9 @@ type settings struct {
 	Providers   map[string]providerConfig `json:"providers"`
 	model.Settings
 	Web webSettings `json:"web"`
+	// Trusted are the projects, or folders of projects, whose own settings may allow,
+	// run and send. It does not count in a project's own files.
+	Trusted []string `json:"trustedProjects"`
 }
 
 type permissionSettings struct {

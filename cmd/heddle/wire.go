@@ -32,6 +32,10 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	granted, err := distrust(p, o, layers, &set, std.err)
+	if err != nil {
+		return nil, err
+	}
 	models, err := newModels(set)
 	if err != nil {
 		return nil, err
@@ -39,7 +43,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err := process.Scrub(models.keyVariables()...); err != nil {
 		fmt.Fprintf(std.err, "heddle: commands may be able to read the keys of providers: %v\n", err)
 	}
-	gate, err := newGate(p, o, layers, set)
+	gate, err := newGate(p, o, layers, granted, set)
 	if err != nil {
 		return nil, err
 	}
