@@ -359,6 +359,19 @@ func TestOddInputIsToldAndSurvived(t *testing.T) {
 	told("role is not user")
 	p.write(`{"type":"user","message":{"role":"user","content":""}}`)
 	told("empty user message")
+	p.write(`{"type":"user","message":{"role":"user","content":"  \n "}}`)
+	told("empty user message")
+	for _, block := range []string{
+		`{"type":"tool_result","tool_use_id":"x","content":"y"}`, `{"type":"tool_use","id":"x","name":"Bash","input":{}}`,
+		`{"type":"thinking","thinking":"x","signature":"y"}`, `{"type":"weird"}`,
+	} {
+		p.write(`{"type":"user","message":{"role":"user","content":[` + block + `]}}`)
+		told("text and image only")
+	}
+	p.write(`{"type":"user","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"!!"}}]}}`)
+	told("not base64")
+	p.write(`{"type":"user","message":{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"text/html","data":"AA=="}}]}}`)
+	told("media type")
 	p.write(`{"type":"control_response","response":{"subtype":"success","request_id":"nobody"}}`)
 	p.request("a", msg{"subtype": "fly"})
 	if r := p.response("a"); r.at("response", "subtype") != "error" || !strings.Contains(fmt.Sprint(r.at("response", "error")), "fly") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"heddle/internal/headless"
@@ -33,7 +34,7 @@ func runConversation(ctx context.Context, args []string, std stdio) error {
 		if prompt, err = readPrompt(rest, std.in, std.err); err != nil {
 			return err
 		}
-		if prompt == "" {
+		if strings.TrimSpace(prompt) == "" { // no API takes a text of nothing
 			return usagef(`no prompt: give one as an argument, heddle -p "PROMPT", or on standard input`)
 		}
 	} else if len(rest) > 0 {

@@ -20,5 +20,8 @@ func runFakeAPI(ctx context.Context, args []string, std stdio) error {
 	if o.Script == "" {
 		return usagef("fakeapi needs --script FILE; docs/scripted-models.md says how to write one")
 	}
+	if o.For < 0 {
+		return usagef("fakeapi: --for %v: want a time above zero, or 0 for no end", o.For)
+	}
 	return fakeapi.Run(ctx, o)
 }

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // options are the flags of a conversation. Names, and what they mean, are those
@@ -114,7 +117,14 @@ func (o *options) flags() *flag.FlagSet {
 	text(&o.outputFormat, "print `FORMAT`: text (default), json or stream-json", "output-format")
 	text(&o.inputFormat, "read `FORMAT`: text (default) or stream-json", "input-format")
 	boolean(&o.last, "go on with the newest session of this directory", "continue", "c")
-	text(&o.resume, "go on with session `ID`, the beginning of an id, or a name", "resume", "r")
+	both(func(n, u string) {
+		fs.Func(n, u, func(s string) error {
+			if o.resume = strings.TrimSpace(s); o.resume == "" {
+				return usageError{"it names no session"}
+			}
+			return nil
+		})
+	}, "go on with session `ID`, the beginning of an id, or a name", "resume", "r")
 	boolean(&o.fork, "with --resume or --continue: leave that session as it is and go on in a copy", "fork-session")
 	text(&o.sessionID, "use this `UUID` for a new session", "session-id")
 	text(&o.name, "call the session `NAME`", "name", "n")
@@ -156,7 +166,7 @@ func positiveInt(p *int, s string) error {
 
 func positive(p *float64, s string) error {
 	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(x > 0) {
+	if err != nil || !(x > 0) || math.IsInf(x, 0) {
 		return errNotPositive
 	}
 	*p = x
@@ -217,11 +227,11 @@ func (o *options) check() error {
 // systemPrompt returns the system prompt that the flags ask for, given the usual one.
 func (o *options) systemPrompt(usual string) (string, error) {
 	read := func(flag, path string) (string, error) {
-		b, err := os.ReadFile(path)
+		text, err := readText(path)
 		if err != nil {
 			return "", usagef("%s: %v", flag, err)
 		}
-		return string(b), nil
+		return text, nil
 	}
 	prompt := usual
 	var err error
@@ -243,6 +253,26 @@ func (o *options) systemPrompt(usual string) (string, error) {
 		prompt = strings.TrimRight(prompt, "\n") + "\n\n" + more
 	}
 	return prompt, nil
+}
+
+// maxText is how long a text may be that a flag names a file for.
+const maxText = 1 << 20
+
+// readText reads a regular file. Others may never end, or not even open.
+func readText(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(b) > maxText {
+		err = fmt.Errorf("%s is larger than 1 MiB", path)
+	}
+	return string(b), err
 }
 
 // logger returns the log that the flags ask for, nil for none.
@@ -276,7 +306,7 @@ func readPrompt(args []string, in *os.File, stderr io.Writer) (string, error) {
 	}
 	piped := strings.TrimRight(string(b), "\n")
 	switch {
-	case prompt == "":
+	case strings.TrimSpace(prompt) == "":
 		return piped, nil
 	case piped == "":
 		return prompt, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,11 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	prompt, err := o.systemPrompt(agent.MainPrompt())
 	if err != nil {
 		return nil, err
+	}
+	for _, dir := range absolute(p.dir, o.addDirs) {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, usagef("--add-dir: there is no directory %s", dir)
+		}
 	}
 	log, err := chooseLog(p, o)
 	if err != nil {
@@ -269,6 +275,8 @@ func (c logChoice) open() (w *transcript.Writer, past []transcript.Record, err e
 	}
 	var busy *transcript.InUseError
 	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, nil, usagef("--session-id %s: there is a session with this id already; go on with it by --resume", c.id)
 	case errors.As(err, &busy):
 		return nil, nil, usagef("%v", busy)
 	case err != nil:

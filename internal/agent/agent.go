@@ -91,13 +91,14 @@ func Compact(ctx context.Context, cfg Config, instructions string) iter.Seq2[Eve
 		r := &run{Config: cfg, yield: yield, cancel: cancel, started: time.Now()}
 		r.choose()
 		reason, err := Completed, error(nil)
-		if !r.compact(ctx, Manual, instructions) {
+		if r.compact(ctx, Manual, instructions) {
+			r.text = "The conversation was compacted."
+		} else {
 			reason, err = Failed, r.failure
 			if ctx.Err() != nil {
 				reason = Interrupted
 			}
 		}
-		r.text = "The conversation was compacted."
 		r.end(reason, err)
 	}
 }

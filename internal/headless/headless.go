@@ -13,6 +13,7 @@ import (
 	"heddle/internal/agent"
 	"heddle/internal/message"
 	"heddle/internal/session"
+	"heddle/internal/tool"
 )
 
 // Format is what is printed.
@@ -112,7 +113,7 @@ func (d *driver) print(r result) error {
 		}
 	}
 	for _, e := range r.Errors {
-		fmt.Fprintf(d.Err, "heddle: %s\n", e)
+		fmt.Fprintf(d.Err, "heddle: %s\n", plain(e)) // servers and tools have a say in it
 	}
 	for _, denied := range r.Denials {
 		fmt.Fprintf(d.Err, "heddle: not permitted: %s %s\n", denied.Tool, brief(string(denied.Input), 200))
@@ -124,10 +125,10 @@ func (d *driver) print(r result) error {
 func (d *driver) remark(ev agent.Event) {
 	switch ev := ev.(type) {
 	case agent.Notice:
-		fmt.Fprintf(d.Err, "heddle: %s\n", ev.Text)
+		fmt.Fprintf(d.Err, "heddle: %s\n", plain(ev.Text))
 	case agent.Streamed:
 		if r, ok := retrying(ev); ok {
-			fmt.Fprintf(d.Err, "heddle: %v; trying again (%d of %d) in %v\n", r.Err, r.Attempt, r.Max, roundDelay(r.Delay))
+			fmt.Fprintf(d.Err, "heddle: %s; trying again (%d of %d) in %v\n", plain(r.Err.Error()), r.Attempt, r.Max, roundDelay(r.Delay))
 		}
 	}
 }
@@ -140,3 +141,6 @@ func brief(s string, n int) string {
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
+
+// plain is text that a terminal may be given.
+func plain(s string) string { return tool.Plain([]byte(s)) }

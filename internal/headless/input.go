@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"heddle/internal/agent"
@@ -175,10 +177,19 @@ func userInput(m inputMessage) queued {
 	}
 	content := msg.Content[:0:0]
 	for _, b := range msg.Content {
-		if t, ok := b.(message.Text); ok && t.Text == "" {
-			continue // no API takes an empty text
+		switch b := b.(type) {
+		case message.Text:
+			if strings.TrimSpace(b.Text) != "" { // no API takes a text of nothing
+				content = append(content, b)
+			}
+		case message.Image:
+			if err := checkImage(b); err != nil {
+				return queued{bad: fmt.Errorf("a user message on standard input was ignored: %v", err)}
+			}
+			content = append(content, b)
+		default: // it would stand in the history, and every later request would be refused
+			return queued{bad: errors.New("a user message on standard input was ignored: it may hold blocks of type text and image only")}
 		}
-		content = append(content, b)
 	}
 	if len(content) == 0 {
 		return queued{bad: errors.New("an empty user message on standard input was ignored")}
@@ -191,4 +202,17 @@ func userInput(m inputMessage) queued {
 		input:  agent.Input{Content: content, Origin: origin, ID: m.UUID},
 		silent: m.Query != nil && !*m.Query,
 	}
+}
+
+// checkImage reports what a provider would refuse an image for.
+func checkImage(i message.Image) error {
+	switch i.MediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return fmt.Errorf("an image has the media type %q: want image/png, image/jpeg, image/gif or image/webp", i.MediaType)
+	}
+	if _, err := base64.StdEncoding.DecodeString(i.Data); err != nil || i.Data == "" {
+		return errors.New("the data of an image is not base64")
+	}
+	return nil
 }

@@ -75,6 +75,9 @@ func (d *Dialog) Ask(ctx context.Context, c tool.Call) (map[string]string, error
 func (d *Dialog) EnterPlan(context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.asker == nil {
+		return errors.New("nobody is there to approve a plan, and so it would never end")
+	}
 	if m := d.gate.Mode(); m != permission.Plan {
 		d.before = m
 	}

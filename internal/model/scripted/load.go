@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -25,11 +26,15 @@ const (
 
 // LoadFile reads the script in a file.
 func LoadFile(path string) (*Script, error) {
-	f, err := os.Open(path)
+	// A pipe that nobody writes to would keep the open waiting, and no signal ends that.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the script: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open the script: %s is not a regular file", path)
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxScript+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the script: %w", err)

@@ -64,10 +64,15 @@ type Answer struct {
 	begun    bool          // a byte of the body came
 	waited   time.Duration // for bytes, since the last event that is not a ping
 	progress bool          // such an event came since the last read
+	size     int           // bytes of all events so far
 
 	silent    string // what to say if the timer fires, and after how long
 	silentFor time.Duration
 }
+
+// maxAnswer is how many bytes of events an answer may have: several times what the
+// longest answer of any model takes, so that only one that never ends meets it.
+const maxAnswer = 64 << 20
 
 // Next returns the next event; see [Reader.Next]. An error is a [*model.Error]
 // of class Cut or Silent, without the provider's name, unless ctx is done. The
@@ -79,6 +84,12 @@ func (a *Answer) Next() (Event, error) {
 	}
 	if string(ev.Name) != "ping" {
 		a.progress = true
+	}
+	if a.size += len(ev.Data); a.size > maxAnswer {
+		return Event{}, &model.Error{
+			Class: model.ServerError, Status: a.Status, NoRetry: true,
+			Message: fmt.Sprintf("the answer is longer than %d MiB and was broken off", maxAnswer>>20),
+		}
 	}
 	return ev, nil
 }
