@@ -176,6 +176,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 	parts.Tasks = tasks
 	parts.Tools = pool.Keep(func(t tool.Tool) bool { return keep(t.Name) && !parts.Gate.Hidden(t) }).Wrap(parts.Gate.Middleware)
 	parts.Scope = tool.NewScope(p.dir, state)
+	parts.Scope.MayRead = parts.Gate.MayRead
 	parts.Scope.Extra = absolute(p.dir, set.Permissions.Directories)
 	return nil
 }

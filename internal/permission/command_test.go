@@ -24,7 +24,7 @@ func TestReadOnlyCommandsPass(t *testing.T) {
 		"f() { cat \"$1\"; }; f go.mod", "x=$(git rev-parse HEAD); echo $x", "echo `pwd`", "diff <(sort a) <(sort b)", "cat <<EOF\nhi $(pwd)\nEOF",
 		"ls 2>/dev/null", "ls >/dev/null 2>&1", "ls &> /dev/null", "set -euo pipefail; ls", "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done", "echo $((1 + 2))",
 		`"l"'s' -l`, `\ls`, "echo '$(rm -rf /)'", "bash -c 'ls | wc -l'", "eval 'ls'", "jq .name x.json", "npm --version", "trap 'echo bye' EXIT",
-		"for ((i=0; i<3; i++)); do echo $i; done", "cat " + p.outside + "/x", "ls ~", "! ls", "unset x", "cat $f", "wc -l *.go",
+		"for ((i=0; i<3; i++)); do echo $i; done", "cat " + p.outside + "/x", "ls /usr", "! ls", "unset x", "cat $f", "wc -l *.go",
 	} {
 		if v := p.bash(t, g, c); v.Behavior != Allow {
 			t.Errorf("Judge(%q) = %s (%s), want allow", c, v.Behavior, v.Reason)

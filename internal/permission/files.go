@@ -14,7 +14,7 @@ import (
 // redirect judges a file that the shell opens.
 func (r *run) redirect(p *part, d redirect) {
 	name, known := r.path(d.target)
-	if !known || d.target.tilde || r.lost && !strings.HasPrefix(name, "/") {
+	if !known || d.target.tilde && (d.write || r.readGuard) || r.lost && !strings.HasPrefix(name, "/") {
 		switch {
 		case d.write && !p.scanOnly:
 			r.add(r.doubtFile("it cannot be told which file "+d.target.src+" is that it writes", r.writeGuard))
@@ -27,6 +27,8 @@ func (r *run) redirect(p *part, d redirect) {
 		switch {
 		case !d.write:
 			if f, ok := r.fileRule(l, "Read"); ok {
+				r.add(f)
+			} else if f, ok := r.prying(l); ok && r.allows() == nil {
 				r.add(f)
 			}
 		case p.scanOnly:
@@ -51,92 +53,6 @@ func (r *run) doubtFile(why string, guarded bool) finding {
 		return byRule(Allow, r.allows())
 	}
 	return finding{behavior: Ask, reason: why}
-}
-
-// fileCommand says how a command uses the files it is given: it reads them, or
-// changes them, too. pattern reports that the first argument is not a file.
-func fileCommand(name string) (known, writes, pattern bool) {
-	switch name {
-	case "cat", "head", "tail", "less", "more", "wc", "sort", "uniq", "cut", "diff", "cmp", "comm", "join", "paste", "stat", "file",
-		"strings", "od", "hexdump", "xxd", "base64", "base32", "md5sum", "sha1sum", "sha256sum", "sha512sum", "shasum", "cksum", "nl", "tac", "rev",
-		"fold", "column", "expand", "ls", "find", "du", "tree", "bat", "source", ".", "realpath", "readlink", "gzip", "gunzip", "zcat", "tar", "zip",
-		"vi", "vim", "view", "nano", "emacs":
-		return true, false, false
-	case "grep", "egrep", "fgrep", "rg", "awk", "gawk", "mawk", "jq", "yq", "fd", "fdfind":
-		return true, false, true
-	case "sed", "perl":
-		return true, true, true
-	case "cp", "mv", "rm", "rmdir", "touch", "mkdir", "tee", "truncate", "ln", "install", "rsync", "dd", "shred", "unlink", "chmod", "chown":
-		return true, true, false
-	}
-	return false, false, false
-}
-
-// fileArguments holds the files named in a command against the rules for files.
-func (r *run) fileArguments(p *part) {
-	if !r.writeGuard {
-		return
-	}
-	for _, view := range slices.Concat(p.chain.views, p.chain.hidden) {
-		if !view[0].literal {
-			continue
-		}
-		known, writes, pattern := fileCommand(path.Base(view[0].text))
-		if !known || !writes && !r.readGuard {
-			continue
-		}
-		args := view[1:]
-		if pattern && !slices.ContainsFunc(args, givesPattern) {
-			args = withoutFirst(args)
-		}
-		for _, w := range args {
-			r.fileArgument(w, writes)
-		}
-		if p.chain.extra {
-			r.add(r.doubtFile("it cannot be told which files "+view[0].text+" gets from its input", true))
-		}
-	}
-}
-
-// givesPattern reports whether an option holds the pattern of grep or the script
-// of sed, so that every other argument is a file.
-func givesPattern(w word) bool {
-	return strings.HasPrefix(w.text, "-e") || strings.HasPrefix(w.text, "-f") || strings.HasPrefix(w.text, "--regexp") ||
-		strings.HasPrefix(w.text, "--file") || strings.HasPrefix(w.text, "--expression")
-}
-
-// withoutFirst drops the first word that is not an option.
-func withoutFirst(args []word) []word {
-	i := slices.IndexFunc(args, func(w word) bool { return !w.flag() })
-	if i < 0 {
-		return args
-	}
-	return slices.Delete(slices.Clone(args), i, i+1)
-}
-
-func (r *run) fileArgument(w word, writes bool) {
-	names, ok := r.fileNames(w)
-	if !ok {
-		r.add(r.doubtFile("it cannot be told which file "+w.src+" is", true))
-		return
-	}
-	for _, name := range names {
-		if r.lost && !strings.HasPrefix(name, "/") {
-			r.add(r.doubtFile("it cannot be told where "+name+" is after the cd", true))
-			return
-		}
-		for _, l := range r.locations(name) {
-			if f, ok := r.fileRule(l, "Read"); ok {
-				r.add(f)
-			}
-			if !writes {
-				continue
-			}
-			if f, ok := r.fileRule(l, "Edit"); ok {
-				r.add(f)
-			}
-		}
-	}
 }
 
 // maxEntries is how many names of a directory are held against a pattern.

@@ -186,6 +186,18 @@ func (g *Gate) anchor(d Destination) string {
 	return ""
 }
 
+// MayRead reports whether no deny or ask rule is about reading a file, for tools that
+// look into many.
+func (g *Gate) MayRead(s *tool.Scope, path string) bool {
+	st := g.state.Load()
+	if !st.readGuard {
+		return true
+	}
+	j := &judge{state: st, call: tool.Call{Scope: s}, root: s.Root, dir: s.Dir()}
+	_, ruled := j.fileRule(j.locate(path), "Read")
+	return !ruled
+}
+
 // Hidden reports whether every call of the tool would be refused by a deny rule,
 // so that a model need not see it.
 func (g *Gate) Hidden(t tool.Tool) bool {

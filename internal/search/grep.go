@@ -31,6 +31,9 @@ type Query struct {
 	Before     int  // lines of context, for Lines
 	After      int
 	Mode       Mode
+	// Skip says which files with a match are kept out of the answer; nil: none. It is
+	// asked by several goroutines.
+	Skip func(path string) bool
 	// Limit is how many entries are wanted at least, if there are so many: lines
 	// for Lines, files otherwise.
 	Limit int
@@ -58,6 +61,8 @@ type Found struct {
 	Total int  // files with a match
 	Sum   int  // of Count, over all of them
 	More  bool // the limit cut something off
+	// Skipped is how many files with a match were kept out.
+	Skipped int
 }
 
 // fileLimit is the size of the largest file that is searched.
@@ -105,6 +110,7 @@ func Grep(ctx context.Context, q Query, rg string) (Found, error) {
 type collector struct {
 	mode  Mode
 	limit int
+	skip  func(path string) bool
 
 	mu      sync.Mutex
 	files   []File
@@ -112,13 +118,21 @@ type collector struct {
 	total   int
 	sum     int
 	cut     bool
+	skipped int
 }
 
-func newCollector(q Query) *collector { return &collector{mode: q.Mode, limit: max(q.Limit, 1)} }
+func newCollector(q Query) *collector {
+	return &collector{mode: q.Mode, limit: max(q.Limit, 1), skip: q.Skip}
+}
 
 func (c *collector) add(f File) {
+	skip := c.skip != nil && c.skip(f.Path)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if skip {
+		c.skipped++
+		return
+	}
 	c.total++
 	c.sum += f.Count
 	c.files = append(c.files, f)
@@ -154,7 +168,7 @@ func (c *collector) found() Found {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trim()
-	return Found{Files: c.files, Total: c.total, Sum: c.sum, More: c.cut}
+	return Found{Files: c.files, Total: c.total, Sum: c.sum, More: c.cut, Skipped: c.skipped}
 }
 
 // clean makes a line fit to be shown.

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -83,8 +84,11 @@ func (r *reader) read(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > fileLimit {
-		return nil, errors.ErrUnsupported
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is neither a file nor a folder")
+	case info.Size() > fileLimit:
+		return nil, fmt.Errorf("it has %d MiB, and files are searched up to %d MiB", info.Size()>>20, fileLimit>>20)
 	}
 	buf := r.buf[:0]
 	if need := int(info.Size()) + 1; cap(buf) < need {

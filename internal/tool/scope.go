@@ -13,6 +13,9 @@ type Scope struct {
 	// Spill is the folder for results too long for a conversation. The agent may
 	// read it without asking.
 	Spill string
+	// MayRead reports whether a tool that looks into many files may show this one; nil:
+	// all. What a call names itself is judged before the call.
+	MayRead func(s *Scope, path string) bool
 	// Extra are further folders that the agent may work in.
 	Extra []string
 
@@ -69,7 +72,7 @@ func (s *Scope) SetTodos(todos []Todo) []Todo {
 func (s *Scope) Child(agent string) *Scope {
 	c := NewScope(s.Root, s.Spill)
 	c.Agent = agent
-	c.Extra = s.Extra
+	c.Extra, c.MayRead = s.Extra, s.MayRead
 	c.Files = s.Files.Clone()
 	c.dir = s.Dir()
 	return c

@@ -22,8 +22,8 @@ const (
 // What is missing in the middle, because a line of the file is damaged, is
 // bridged in the same way each time.
 func History(records []Record) (messages []Message, repairs []Record) {
-	said, repairs := live(records)
-	h := history{items: said}
+	said, repairs := live(once(records))
+	h := history{items: said, called: map[string]bool{}}
 	for h.next < len(h.items) {
 		h.take()
 	}
@@ -31,6 +31,18 @@ func History(records []Record) (messages []Message, repairs []Record) {
 		repairs = append(repairs, *h.tail)
 	}
 	return h.out, repairs
+}
+
+// once leaves out records that stand there before, under the same id: whoever copies a
+// line by accident must not break the session.
+func once(records []Record) []Record {
+	seen := make(map[string]bool, len(records))
+	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool {
+		id := r.Stamp().ID
+		twice := id != "" && seen[id]
+		seen[id] = true
+		return twice
+	})
 }
 
 // live returns the messages, results and rewinds that count: those after the
@@ -69,6 +81,8 @@ type history struct {
 	next  int
 	out   []Message
 	tail  *Message // the results that are missing at the very end
+
+	called map[string]bool // ids of the calls so far
 }
 
 // take takes the next item, and with a message that calls tools the results.
@@ -89,7 +103,7 @@ func (h *history) take() {
 		if len(h.out) == 0 && len(r.Message.Content) > 0 {
 			h.add(Message{Message: message.FromUser(lostText), Origin: "system"})
 		}
-		h.add(withContent(r, uniqueCalls(r.Message.Content)))
+		h.add(withContent(r, h.uniqueCalls(r.Message.Content)))
 		h.answer()
 	}
 }
@@ -193,15 +207,14 @@ func withoutResults(blocks []message.Block) []message.Block {
 	})
 }
 
-// uniqueCalls drops a call whose id is taken by another one of the message:
-// there is no way to answer both.
-func uniqueCalls(blocks []message.Block) []message.Block {
-	seen := map[string]bool{}
+// uniqueCalls drops a call whose id is taken by an earlier one: there is no way to
+// answer both, and no API takes an id twice.
+func (h *history) uniqueCalls(blocks []message.Block) []message.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b message.Block) bool {
 		c, ok := b.(message.ToolUse)
-		twice := ok && seen[c.ID]
+		twice := ok && h.called[c.ID]
 		if ok {
-			seen[c.ID] = true
+			h.called[c.ID] = true
 		}
 		return twice
 	})

@@ -17,6 +17,7 @@ import (
 // checkPairing is the rule of the model APIs.
 func checkPairing(messages []Message) error {
 	var open []message.ToolUse
+	seen := map[string]bool{}
 	for i, m := range messages {
 		blocks := m.Message.Content
 		if len(blocks) == 0 {
@@ -44,7 +45,6 @@ func checkPairing(messages []Message) error {
 		if m.Message.Role == message.User && len(open) > 0 {
 			open = nil // a user's call is none
 		}
-		seen := map[string]bool{}
 		for _, c := range open {
 			if seen[c.ID] {
 				return fmt.Errorf("message %d calls %q twice", i, c.ID)
@@ -57,6 +57,9 @@ func checkPairing(messages []Message) error {
 	}
 	return nil
 }
+
+// stamped gives a record an id.
+func stamped(r Record, id string) Record { return r.stamped(Head{ID: id}) }
 
 func TestHistory(t *testing.T) {
 	res := func(id string) Record { return Result{Result: result(id, "r")} }
@@ -91,7 +94,13 @@ func TestHistory(t *testing.T) {
 		{"a call twice", []Record{user("q"), calls("a", "a"), given(result("a", "1"))}, "u[q] a[let me look +a] u[=a:1]", 0},
 		{"a late result", []Record{user("q"), calls("a"), answer("x"), res("a")}, "u[q] a[let me look +a] u[!a] a[x]", 0},
 		{"the same id in the next turn", []Record{user("q"), calls("a"), res("a"), given(result("a", "1")), calls("a")},
-			"u[q] a[let me look +a] u[=a:1] a[let me look +a] u[!a]", 1},
+			"u[q] a[let me look +a] u[=a:1] a[let me look]", 0},
+		{"a call's line twice", []Record{user("q"), stamped(calls("a"), "1"), stamped(calls("a"), "1"), res("a"), given(result("a", "1")), answer("x")},
+			"u[q] a[let me look +a] u[=a:1] a[x]", 0},
+		{"a copy of a call under another id", []Record{user("q"), stamped(calls("a"), "1"), stamped(calls("a"), "2"), given(result("a", "1")), answer("x")},
+			"u[q] a[let me look +a] u[!a] a[let me look] a[x]", 0},
+		{"every line twice", []Record{stamped(user("q"), "1"), stamped(user("q"), "1"), stamped(calls("a"), "2"), stamped(calls("a"), "2"),
+			stamped(given(result("a", "1")), "3"), stamped(given(result("a", "1")), "3")}, "u[q] a[let me look +a] u[=a:1]", 0},
 		{"an answer without its question", []Record{Damaged{}, answer("x"), user("q")}, "u[LOST] a[x] u[q]", 0},
 		{"calls without their question", []Record{calls("a"), res("a")}, "u[LOST] a[let me look +a] u[=a:r]", 1},
 		{"two answers", []Record{user("q"), answer("x"), Damaged{}, answer("y")}, "u[q] a[x] a[y]", 0},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -50,7 +51,8 @@ func Glob() tool.Tool {
 			if err != nil {
 				return failed(unsearchable(c, in.dir, err))
 			}
-			return listFiles(c.Scope, in, found)
+			found, kept := readable(c.Scope, found)
+			return listFiles(c.Scope, in, found, kept)
 		},
 	}
 }
@@ -94,13 +96,22 @@ func unsearchable(c tool.Call, path string, err error) error {
 	return refuse("%s: %v.", c.Name, err)
 }
 
-func listFiles(s *tool.Scope, in globInput, found []search.Match) tool.Result {
+// readable leaves out the files that may not be read.
+func readable(s *tool.Scope, found []search.Match) (may []search.Match, kept int) {
+	if s.MayRead == nil {
+		return found, 0
+	}
+	may = slices.DeleteFunc(slices.Clone(found), func(m search.Match) bool { return !s.MayRead(s, m.Path) })
+	return may, len(found) - len(may)
+}
+
+func listFiles(s *tool.Scope, in globInput, found []search.Match, kept int) tool.Result {
 	if len(found) == 0 {
 		hint := ""
 		if !strings.Contains(in.Pattern, "/") {
 			hint = fmt.Sprintf(" %q only matches in the folder itself; try \"**/%s\".", in.Pattern, in.Pattern)
 		}
-		return tool.Text(fmt.Sprintf("No files in %s match %q.%s", show(in.dir), in.rest, hint))
+		return tool.Text(fmt.Sprintf("No files in %s match %q.%s\n", show(in.dir), in.rest, hint) + keptBack(kept))
 	}
 	names := []string{}
 	var b strings.Builder
@@ -112,6 +123,7 @@ func listFiles(s *tool.Scope, in globInput, found []search.Match) tool.Result {
 	if more := len(found) - globLimit; more > 0 {
 		fmt.Fprintf(&b, "[%d more are not listed; these are the newest. Use a narrower pattern or path.]\n", more)
 	}
+	b.WriteString(keptBack(kept))
 	r := tool.Text(b.String())
 	r.Data = struct {
 		Filenames []string `json:"filenames"`

@@ -73,6 +73,9 @@ func Grep() tool.Tool {
 			}
 			ctx, cancel := context.WithTimeoutCause(ctx, grepTime, errGrepSlow)
 			defer cancel()
+			if may := c.Scope.MayRead; may != nil {
+				in.query.Skip = func(path string) bool { return !may(c.Scope, path) }
+			}
 			found, err := search.Grep(ctx, in.query, ripgrep())
 			if err != nil {
 				return failed(unsearchable(c, in.query.Root, err))
@@ -138,6 +141,14 @@ func decodeGrep(c tool.Call) (grepInput, error) {
 	return in, nil
 }
 
+// keptBack says that rules kept files out of a result.
+func keptBack(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[Left out: %s that may not be read.]\n", plural(n, "file"))
+}
+
 // splitGlobs separates patterns at spaces and commas, except inside braces.
 func splitGlobs(s string) []string {
 	depth := 0
@@ -155,8 +166,9 @@ func splitGlobs(s string) []string {
 }
 
 func (in grepInput) show(s *tool.Scope, found search.Found) tool.Result {
+	kept := keptBack(found.Skipped)
 	if found.Total == 0 {
-		return tool.Text("No matches.")
+		return tool.Text(strings.TrimSuffix("No matches.\n"+kept, "\n"))
 	}
 	entries := in.entries(s, found)
 	from := min(int(in.Offset), len(entries))
@@ -175,6 +187,7 @@ func (in grepInput) show(s *tool.Scope, found search.Found) tool.Result {
 	if found.More || to < len(entries) {
 		fmt.Fprintf(&b, "[More follow. To see them, search with offset %d, or narrow the search.]\n", to)
 	}
+	b.WriteString(kept)
 	r := tool.Text(b.String())
 	r.Data = struct {
 		Mode     search.Mode `json:"mode"`
