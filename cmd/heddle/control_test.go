@@ -359,6 +359,8 @@ func TestOddInputIsToldAndSurvived(t *testing.T) {
 	told("role is not user")
 	p.write(`{"type":"user","message":{"role":"user","content":""}}`)
 	told("empty user message")
+	p.write(`{"type":"user","uuid":7,"message":{"role":"user","content":"x"}}`)
+	told("uuid cannot be of type number")
 	p.write(`{"type":"user","message":{"role":"user","content":"  \n "}}`)
 	told("empty user message")
 	for _, block := range []string{

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // options are the flags of a conversation. Names, and what they mean, are those
@@ -127,7 +128,14 @@ func (o *options) flags() *flag.FlagSet {
 	}, "go on with session `ID`, the beginning of an id, or a name", "resume", "r")
 	boolean(&o.fork, "with --resume or --continue: leave that session as it is and go on in a copy", "fork-session")
 	text(&o.sessionID, "use this `UUID` for a new session", "session-id")
-	text(&o.name, "call the session `NAME`", "name", "n")
+	both(func(n, u string) {
+		fs.Func(n, u, func(s string) error {
+			if o.name = strings.TrimSpace(s); o.name == "" || strings.ContainsFunc(o.name, unicode.IsControl) {
+				return usageError{"a name is one line of text"}
+			}
+			return nil
+		})
+	}, "call the session `NAME`", "name", "n")
 	boolean(&o.noPersist, "keep no transcript", "no-session-persistence")
 	text(&o.model, "use `MODEL`: provider/name, a name, an alias such as small or large, or scripted/FILE", "model")
 	text(&o.effort, "think `LEVEL`: low, medium, high, xhigh or max", "effort")

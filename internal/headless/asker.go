@@ -46,7 +46,7 @@ func (a *asker) Ask(ctx context.Context, q permission.Question) (permission.Answ
 		return permission.Answer{}, err
 	}
 	var d decision
-	if err := json.Unmarshal(raw, &d); err != nil {
+	if err := decode(raw, &d); err != nil {
 		return permission.Answer{}, fmt.Errorf("the answer to can_use_tool cannot be read: %w", err)
 	}
 	switch d.Behavior {

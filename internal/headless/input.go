@@ -3,6 +3,7 @@ package headless
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -146,7 +147,7 @@ func (c *conversation) read(in io.Reader) {
 // line handles one line of input.
 func (c *conversation) line(line []byte) {
 	var m inputMessage
-	if err := json.Unmarshal(line, &m); err != nil {
+	if err := decode(line, &m); err != nil {
 		c.push(queued{bad: fmt.Errorf("a line of standard input is no JSON object and was ignored: %v: %s", err, brief(string(line), 80))})
 		return
 	}
@@ -157,7 +158,7 @@ func (c *conversation) line(line []byte) {
 		c.control(m.RequestID, bytes.Clone(m.Request))
 	case "control_response":
 		var a controlAnswer
-		if err := json.Unmarshal(m.Response, &a); err == nil {
+		if err := decode(m.Response, &a); err == nil {
 			c.host.answered(a)
 		}
 	case "control_cancel_request", "keep_alive":
@@ -169,7 +170,7 @@ func (c *conversation) line(line []byte) {
 
 func userInput(m inputMessage) queued {
 	var msg message.Message
-	if err := json.Unmarshal(m.Message, &msg); err != nil {
+	if err := decode(m.Message, &msg); err != nil {
 		return queued{bad: fmt.Errorf("a user message on standard input was ignored: %v", err)}
 	}
 	if msg.Role != message.User {
@@ -199,7 +200,7 @@ func userInput(m inputMessage) queued {
 		origin = agent.System
 	}
 	return queued{
-		input:  agent.Input{Content: content, Origin: origin, ID: m.UUID},
+		input:  agent.Input{Content: content, Origin: origin, ID: cmp.Or(m.UUID, session.NewID())},
 		silent: m.Query != nil && !*m.Query,
 	}
 }
@@ -215,4 +216,17 @@ func checkImage(i message.Image) error {
 		return errors.New("the data of an image is not base64")
 	}
 	return nil
+}
+
+// decode reads JSON, and says what is wrong with it in words of JSON.
+func decode(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("it cannot be of type %s", wrong.Value)
+	}
+	return fmt.Errorf("%s cannot be of type %s", wrong.Field, wrong.Value)
 }

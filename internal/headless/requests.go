@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // control handles a request of the host. All are answered at once: none waits
@@ -12,7 +13,7 @@ func (c *conversation) control(id string, body json.RawMessage) {
 	var req struct {
 		Subtype string `json:"subtype"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := decode(body, &req); err != nil {
 		c.w.answer(id, nil, fmt.Errorf("a control request without a subtype: %v", err))
 		return
 	}
@@ -37,7 +38,7 @@ func (c *conversation) initialize(body json.RawMessage) (any, error) {
 		Hooks  map[string]json.RawMessage `json:"hooks"`
 		Agents map[string]json.RawMessage `json:"agents"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
 	// A host relies on its hooks to stop what must not happen: better no session
@@ -70,12 +71,15 @@ func (c *conversation) interrupt(body json.RawMessage) (any, error) {
 	var req struct {
 		CancelQueued bool `json:"cancel_queued"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
 	still, cancelled := []string{}, []string{}
 	c.mu.Lock()
 	for _, q := range c.queue {
+		if q.bad != nil {
+			continue
+		}
 		if req.CancelQueued {
 			cancelled = append(cancelled, q.input.ID)
 		} else {
@@ -83,7 +87,7 @@ func (c *conversation) interrupt(body json.RawMessage) (any, error) {
 		}
 	}
 	if req.CancelQueued {
-		c.queue = nil
+		c.queue = slices.DeleteFunc(c.queue, func(q queued) bool { return q.bad == nil })
 	}
 	c.mu.Unlock()
 	c.s.Interrupt()
@@ -94,7 +98,7 @@ func (c *conversation) setMode(body json.RawMessage) (any, error) {
 	var req struct {
 		Mode string `json:"mode"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
 	if err := c.s.SetMode(req.Mode); err != nil {
@@ -108,7 +112,7 @@ func (c *conversation) setModel(body json.RawMessage) (any, error) {
 	var req struct {
 		Model *string `json:"model"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := decode(body, &req); err != nil {
 		return nil, err
 	}
 	name := ""

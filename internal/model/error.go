@@ -52,6 +52,9 @@ func (e *Error) Error() string {
 	case e.Err != nil:
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
+	if e.RetryAfter >= time.Minute { // shorter ones are waited for
+		fmt.Fprintf(&b, " (it asks to wait for %v)", e.RetryAfter.Round(time.Second))
+	}
 	if e.RequestID != "" {
 		fmt.Fprintf(&b, " [request %s]", e.RequestID)
 	}

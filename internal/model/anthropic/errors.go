@@ -55,7 +55,7 @@ func refine(e *model.Error, text []byte) error {
 	}
 	if json.Unmarshal(text, &body) != nil || body.Error == nil {
 		if e.Status == http.StatusOK {
-			e.Message = "the answer is not a stream of events: " + e.Message
+			sse.NoStream(e)
 		}
 		return e
 	}

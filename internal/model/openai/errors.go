@@ -57,7 +57,7 @@ func refine(e *model.Error, text []byte) error {
 	a, ok := parseError(text)
 	if !ok || a.Message == "" && e.Status == http.StatusOK {
 		if e.Status == http.StatusOK {
-			e.Message = "the answer is not a stream of events: " + e.Message
+			sse.NoStream(e)
 		}
 		return e
 	}

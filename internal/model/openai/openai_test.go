@@ -392,7 +392,7 @@ func TestErrorBodies(t *testing.T) {
 		{404, `404 page not found`, model.UnknownModel, "404 page not found"},
 		{502, ``, model.ServerError, "bad gateway"},
 		{200, `{"error":{"message":"m","code":"429"}}`, model.RateLimited, "m"},
-		{200, `{"choices":[]}`, model.ServerError, `the answer is not a stream of events: {"choices":[]}`},
+		{200, `{"choices":[]}`, model.ServerError, `the answer is not a stream of events (is the base URL right?): {"choices":[]}`},
 	} {
 		server := &modeltest.Server{Answer: func(int, modeltest.Request) modeltest.Reply {
 			return modeltest.Reply{Status: c.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []modeltest.Piece{{Data: c.body}}}
@@ -402,6 +402,8 @@ func TestErrorBodies(t *testing.T) {
 		var e *model.Error
 		if !errors.As(o.Err, &e) || e.Class != c.class || e.Message != c.message {
 			t.Errorf("%d %s: error %v, want class %s", c.status, c.body, o.Err, c.class)
+		} else if c.status == 200 && c.class == model.ServerError && e.Temporary() {
+			t.Errorf("%d %s is tried again: what speaks another protocol goes on doing so", c.status, c.body)
 		}
 	}
 }

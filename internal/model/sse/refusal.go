@@ -44,6 +44,14 @@ func (a *Answer) Refusal() (*model.Error, []byte) {
 	return e, text
 }
 
+// NoStream words the refusal of a server that found nothing wrong, and yet sent
+// something else than events: mostly one that speaks another protocol. Trying again
+// would not change that.
+func NoStream(e *model.Error) {
+	e.NoRetry = true
+	e.Message = "the answer is not a stream of events (is the base URL right?): " + e.Message
+}
+
 // ClassOf says what a status of HTTP means.
 func ClassOf(status int) model.Class {
 	switch status {
