@@ -63,13 +63,13 @@ func asks(tail []byte) (q question, ok bool) {
 // place for the answer, such as "> ", belongs to the question above it.
 func lastLine(s screen) (at int, kind wanted, ok bool) {
 	at = len(s.lines) - 1
-	low := strings.ToLower(s.lines[at])
-	if !mayAsk(low) || serves(s) {
+	low := lower(s.lines[at])
+	if !mayAsk(low) {
 		return 0, "", false
 	}
 	p := patterns()
 	if above := at - 1; above >= 0 && s.open && p.mark.MatchString(low) {
-		up := strings.ToLower(s.lines[above])
+		up := lower(s.lines[above])
 		if kind, ok = p.match(up, true, true); ok {
 			return above, kind, true
 		}
@@ -78,15 +78,20 @@ func lastLine(s screen) (at int, kind wanted, ok bool) {
 		}
 	}
 	kind, ok = p.match(low, s.open, s.spaced)
+	if (!s.open || kind == wantKey) && serves(s) {
+		return 0, "", false
+	}
 	return at, kind, ok
 }
+
+func lower(line string) string { return strings.ToLower(strings.TrimSpace(line)) }
 
 // mayAsk is a cheap test that spares ordinary lines the patterns.
 func mayAsk(low string) bool {
 	if strings.ContainsAny(low[len(low)-1:], "?:>])}$#.'\"") {
 		return true
 	}
-	for _, word := range []string{"press", "hit ", "lines ", "--more", "›", "»", "…", "? ", "(enter ", "dlv", " -- "} {
+	for _, word := range []string{"press", "hit ", "lines ", "--more", "›", "»", "…", "? ", " -- ", "--type <ret>", "please ", "^x exit"} {
 		if strings.Contains(low, word) {
 			return true
 		}
@@ -116,7 +121,8 @@ const (
 type compiled struct {
 	rules []rule
 	log   *regexp.Regexp // a line of a log, of code, or of a list of results
-	done  *regexp.Regexp // a question that has its answer
+	done  *regexp.Regexp // a question that has its answer, or the name of a test
+	going *regexp.Regexp // a step that has begun: what ends it is no answer
 	mark  *regexp.Regexp // where an answer is to be typed, without a question
 	item  *regexp.Regexp // of a numbered list
 }
@@ -125,10 +131,11 @@ type compiled struct {
 var patterns = sync.OnceValue(func() *compiled {
 	c := &compiled{
 		log: regexp.MustCompile(`^(?:\W{0,2}\d{4}[-/]\d\d|\W{0,2}\d\d:\d\d|\[?(?:info|warn|warning|error|debug|trace|notice|note|hint|fatal|fail|failed|usage|pass|ok)\b` +
-			`|npm |e: |w: |[{}<|+#/-]|\d+[|:]|\$ |at )`),
-		done: regexp.MustCompile(`^(?:[✓✔√✗✘×◇]|(?:--- )?(?:pass|fail)\b)`),
-		mark: regexp.MustCompile(`^(?:(?:\[\w*\] ?)?[>?›❯]{1,3}|#\?|please (?:answer|type|enter) ['"]?y(?:es)?\b.*)$`),
-		item: regexp.MustCompile(`^\W{0,3}\d{1,2}\W{1,2}\s*\S`),
+			`|npm |e: |w: |[{}<>|+#/=-]|\d+[|:]|\$ |at )`),
+		done:  regexp.MustCompile(`^(?:[✓✔√✗✘×◇]|(?:--- )?(?:pass|fail)\b)`),
+		going: regexp.MustCompile(`^\W*(?:re-?)?[a-z]{2,}ing\b`),
+		mark:  regexp.MustCompile(`^(?:(?:\[\w*\] ?)?[>?›❯]{1,3}|#\?)$`),
+		item:  regexp.MustCompile(`^\W{0,3}\d{1,2}\W{1,2}\s*\S`),
 	}
 	for _, r := range rules {
 		r.re = regexp.MustCompile(r.expr)
@@ -153,7 +160,7 @@ func (c *compiled) match(low string, open, spaced bool) (wanted, bool) {
 	}
 	for _, r := range c.rules {
 		if r.cursor <= at && r.re.MatchString(low) {
-			return r.kind, true
+			return r.kind, r.kind != wantInput || !c.going.MatchString(low)
 		}
 	}
 	return "", false
@@ -165,34 +172,36 @@ const (
 	tail = `(?:\s*[\[(<][^\])>]*[\])>]+)*[\s:>›»*]*$`
 	// yesNo is a choice of answers that begins with yes or no: (y/n), [Y/n/?], ([y]/n),
 	// (yes/no/[fingerprint]), (y or n), [y]es, [n]o, [a]ll and the like.
-	yesNo = `[\[(<]{1,2}\s*(?:y(?:es)?|n(?:o)?)(?:\s*\([^)]*\))?[\])]*(?:es|o)?\s*(?:/|,|\||\bor\b)\s*[\[(]?[a-z?]`
+	yesNo = `(?:[\[(<]{1,2}\s*y(?:es)?[\])]*(?:es)?\s*(?:/|\||\bor\b)\s*(?:[a-z]/){0,2}[\[(]*n(?:o)?\b` +
+		`|[\[(<]{1,2}\s*n(?:o)?[\])]*o?\s*(?:/|\||\bor\b)\s*(?:[a-z]/){0,2}[\[(]*y(?:es)?\b` +
+		`|(?:^|\W)[\[(]y(?:es)?\]?(?:es)?, ?\[?no?\b)`
 )
 
 // rules are tried in this order: the more telling first.
 var rules = []rule{
 	{kind: wantHostKey, cursor: anywhere, expr: `continue connecting \(yes/no|type 'yes', 'no' or the fingerprint|store key in cache\?|accept \(t\)emporarily`},
 
-	{kind: wantCode, cursor: behind, expr: `(?:verification|authenticat(?:ion|or)|authorization|confirmation|one-time|two-factor|2fa|mfa|otp|totp|security)(?: \w+)?(?: \([\w -]+\))?(?: (?:code|password|passcode|token))?(?: \([\w -]+\)| for \S+)?` + tail},
+	{kind: wantCode, cursor: behind, expr: `\b(?:(?:verification|authenticat(?:ion|or)|authorization|confirmation|one-time|two-factor|2fa|mfa|otp|security)(?: (?:authentication|authenticator|app|device))? (?:code|password|passcode)|otp|totp)(?: \([\w -]+\)| for \S+)?:` + tail},
 	{kind: wantCode, cursor: behind, expr: `\b(?:enter|paste|type)\b.*\bcode\b[^:?]{0,60}:$|passcode or option|\bpasscode:$`},
 	{kind: wantPassphrase, cursor: behind, expr: `pass ?phrase\b[^?]{0,160}:$`},
 	{kind: wantPassword, cursor: behind, expr: `\b(?:passwor[dt]|passwd|kennwort|contraseña|mot de passe|pin|secret(?: \w+)?|(?:api|access|auth|auth\w+) (?:key|token)|token|secret key)\b[^?;=]{0,120}:$`},
 	{kind: wantPassword, cursor: anywhere, expr: `^\W*(?:please )?(?:enter|type|paste|re-?enter|retype)\b[^.;=]{0,80}\b(?:password|pin|secret|token|api key)\b[^.;=]{0,80}:$|please paste the token\b.*`},
 
-	{kind: wantPage, cursor: anywhere, expr: `^\W{0,4}(?:-- ?)?more(?: ?--|\W{0,4}\d+%\W{0,3})|^--more--|^\(end\)$|\(press h for help or q to quit\)$|^lines \d+-\d+(?:/\d+)?(?:\s+(?:\(end\)|\d+%))?$|^\[more\]$`},
+	{kind: wantPage, cursor: anywhere, expr: `^\W{0,4}(?:-- ?)?more(?: ?--|\W{0,4}\d+%\W{0,3})|^--more--|^\(end\)$|\(press h for help or q to quit\)$|^lines \d+-\d+(?:/\d+)?(?:\s+(?:\(end\)|\d+%))?$|^\[more\]$|^--type <ret>`},
 	{kind: wantPage, cursor: behind, expr: `^:$|\(press return\)$|--more--(?:\(\d+%\))?$|\(end\)$`},
 
 	{kind: wantEditor, cursor: anywhere, expr: `waiting for your editor to close|^-- (?:insert|replace|visual)\b.* --|\^x exit\b|\(e\)dit anyway`},
 	{kind: wantKey, cursor: anywhere, expr: `\b(?:press|hit|strike|push)\W+(?:any key|(?:the )?(?:\W?(?:enter|return|space(?:bar)?|space bar)\W?)(?: key)?(?:(?:/| or )\W?(?:enter|return)\W?)?)(?:\W*$|,? (?:to|or|when|if|once|after|and)\b)`},
 
+	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + tail + `|.{0,100}[:?>]$)`},
 	{kind: wantInput, cursor: behind, expr: `\(enter '?c'? to cancel\):$`},
 	{kind: wantChoice, cursor: anywhere, expr: `^\W*(?:please )?(?:select|choose|pick|enter)\b.{0,80}\b(?:option|choice|selection|number|one of)\b[^.;=]{0,90}[:?\])]\W*$`},
-	{kind: wantChoice, cursor: behind, expr: `\b(?:your )?(?:selection|choice|option)\b` + tail + `|^#\?$|what now>$|\[\d+(?:-|\.\.)\d+\][:?]?$`},
+	{kind: wantChoice, cursor: behind, expr: `\b(?:selection|choice|option)\s*[?:>]` + tail + `|^#\?$|what now>$|\[\d+(?:-|\.\.)\d+\][:?]?$`},
 	{kind: wantChoice, cursor: behind, expr: `\([a-z]\)\w*(?:,? ?(?:/|,|or|\|) ?(?:or )?\w*\([a-z]\)[\w -]*){1,}.{0,8}$`},
-	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + tail + `|.{0,100}[:?>]$)`},
 	{kind: wantConfirmation, cursor: behind, expr: `\[[ynaqdhm]{3,}\]\s*$|\? ?\(y(?:es)?\)$|› no / yes$|› \(y/n\)$|\[(?:[a-z],){2,}[a-z?]\]\??$|\b(?:yes|ignore|retry|fix)/(?:no|cancel)(?:/\w+)*\?$|<y>\?( \(y or a to all\))?$`},
 	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^\W*|[.!?:;)] +)(?:do you (?:want|wish|really|still|also|agree|accept|trust|like|approve|confirm|consent|have|plan|prefer|intend)|would you|shall (?:i|we)|are you (?:sure|certain|ready|ok)|(?:is|was) (?:this|that) (?:ok|okay|correct|right)|ready to)\b[^?]*\?` + tail},
 	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^|\s)(?:continue|proceed|overwrite|(?:try again|retry))(?: anyway| with [\w ]{1,20})?\s*\?` + tail},
-	{kind: wantConfirmation, cursor: anywhere, expr: `\btype\W+(?:'|")?(?:yes|y|the name|[\w-]+)\b.{0,60}\b(?:to (?:continue|confirm|proceed|accept|delete)|or 'no')\b.{0,60}$`},
+	{kind: wantConfirmation, cursor: anywhere, expr: `\b(?:type|answer)\W+(?:yes|y|the name|[\w-]+)\b.{0,60}\b(?:to (?:continue|confirm|proceed|accept|delete)|or '?no'?)\b.{0,60}$`},
 	{kind: wantConfirmation, cursor: behind, expr: `^(?:\S+: )?(?:\W*)(?:overwrite|replace|remove|delete|descend|install|uninstall|upgrade|update|apply|accept|abort|create|use|save|merge|reset|send|try|enable|should|do|does|did|is|are|was|can|may|will|have|ok|okay|confirm|clear|fix|stage|discard|unstage)\b[^?]*\?` + tail},
 
 	{kind: wantUser, cursor: behind, expr: `\b(?:user ?name|user|login(?: as)?|account|e-?mail(?: address)?)\b[^:?=;]{0,60}(?: '[^']*')?:$`},
@@ -200,8 +209,8 @@ var rules = []rule{
 	{kind: wantCommand, cursor: behind, expr: `^(?:>>>|\.\.\.|\((?:gdb|lldb|pdb|i?pdb\+?\+?|dlv|rdb(?::\d+)?|byebug|parted|arktos)\)|ipdb>|in \[\d+\]:|irb\([^)]*\):\d+(?::\d+)?[>*]|\[\d+\] pry\([^)]*\)>|iex\(\d+\)>|(?:mysql|sqlite|sqlite3|scala|jshell|ghci|prelude|php|cqlsh|sftp|ftp|telnet|debug|mongosh|test|redis|nslookup|julia|hive|spark-sql|psql|lua)>|mariadb \[[^\]]*\]>|\w[\w-]*[=(-][#>]|[\w.-]+:\d+>|command \(m for help\):|'?(?:\[\w+@[\w.-]+ [^\]]+\]|[\w.-]+@[\w.-]+:\S*|(?:ba|z|da)?sh-[\d.]+)[$#%]|ps \w:\\.*>|\w:\\[^>]*>)$`},
 	{kind: wantCommand, cursor: apart, expr: `^[>$#]$|^[a-z][\w.@:/~()\[\]-]{0,30}>$`},
 
-	{kind: wantInput, cursor: anywhere, expr: `^\W*(?:please )?(?:enter|type|input|provide|specify|paste|supply) (?:an?|the|your|new|ticket|at least|one|\w+ ?\w*) ?[^.;={}]{0,80}[:?>]$`},
-	{kind: wantInput, cursor: behind, expr: `^\? \S|\benter (?:an?|the|your)\b[^.;={}]{0,80}[:?>]$|^question .+:$|^[^?]{3,}: ?:$`},
+	{kind: wantInput, cursor: anywhere, expr: `^\W*(?:enter|please (?:enter|type|input|provide|specify|paste|supply))\b[^.;={}<]{0,80}[:?>]$`},
+	{kind: wantInput, cursor: behind, expr: `^\? \S|\benter (?:an?|the|your)\b[^.;={}]{0,80}[:?>]$|^question .+:$|: :$|\bvalue for\b.*:$`},
 	{kind: wantInput, cursor: behind, expr: `^[a-z][\w .,'/-]{0,80}(?:\([^)]*\) ?)?[\[(][^\])]*[\])] ?:$|\((?:default|default value)[: =][^)]*\)\s*(?:[\[(][^\])]*[\])])?\s*[:?]?$|\[[nym](?:/[nym?])+\](?: \(new\))?$`},
 	{kind: wantInput, cursor: apart, expr: `^[^?=;{}]{2,160}\?` + tail},
 	{kind: wantInput, cursor: apart, expr: `^[a-z][\w '/-]{0,40}?\b(?:name|address|number|area|zone|region|version|title|description|entry point|command|repository|keywords|author|licen[sc]e|private|path|directory|folder|url|uri|host|port|date|language|country|city|value|answer|message|reason|database|domain|organi[sz]ation|output format|id|editor)(?: [\[(][^\])]*[\])])?:(?: [\[(][^\])]*[\])])?$`},
@@ -235,11 +244,10 @@ func menu(s screen) (int, wanted, bool) {
 				return at, wantChoice, true
 			}
 			return at, wantInput, true
-		case hasAny(low, "use arrow", "arrow keys", "arrow-keys", "<space> to select", "space to select", "↑/↓", "↑↓"):
-			if strings.HasPrefix(low, "use the arrow") && at+1 < len(s.lines) {
-				at++ // the keys are told above the question
-			}
+		case hasAny(low, "(use arrow", "- use arrow", "[use arrow", "<space> to select", "↑/↓", "↑↓"):
 			return at, wantChoice, true
+		case strings.HasPrefix(low, "use the arrow keys to ") && at+1 < len(s.lines):
+			return at + 1, wantChoice, true // the keys are told above the question
 		case strings.HasPrefix(line, "? ") && at < len(s.lines)-1 && strings.ContainsAny(s.lines[at+1], "❯▸◉◯"):
 			return at, wantChoice, true
 		case hasAny(low, "<ok>", "<yes>"):
@@ -271,7 +279,7 @@ func signIn(s screen) (int, wanted, bool) {
 			return at, wantSignIn, true
 		}
 		word := strings.TrimSpace(low)
-		if at < len(s.lines)-1 && !strings.Contains(word, "://") && strings.Contains(word, " ") && !strings.HasPrefix(word, "waiting") {
+		if !strings.Contains(word, "://") && strings.Contains(word, " ") && !strings.HasPrefix(word, "waiting") {
 			return 0, "", false
 		}
 	}
@@ -281,8 +289,8 @@ func signIn(s screen) (int, wanted, bool) {
 var signInPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\benter the (?:following )?(?:user )?code\b(?:.*to (?:authenticate|sign in|log ?in|continue).*|:? ?[\w-]*:?)$` +
 		`|(?:one-time|device|user|confirmation) (?:\w+ )?code(?: is)?: ?[a-z0-9]{3,}-?[a-z0-9]+$|` +
-		`waiting for (?:authenticat|authori[sz]|login|log in|sign|browser|session|you to|user to|the browser)|` +
-		`(?:press|hit) \W?(?:enter|any key)\W? to open\b.*|in the browser\W*$|` +
+		`waiting for (?:authenticat|authori[sz]|log ?in|sign|session\W*$|(?:you|user) to|(?:the )?browser\W*$)|` +
+		`(?:press|hit) \W?(?:enter|any key)\W? to open\b.*|` +
 		`(?:open|visit|go to|copy and paste) (?:the following |this |the |following )?(?:url|link|page|address)\b.*(?:log ?in|sign|authori[sz]|authenticat|browser|:$)|` +
 		`^\W*log ?in at:$`)
 })
@@ -442,7 +450,7 @@ func (q question) Advice() string {
 	case wantUser:
 		return "No answer can reach this command. Stop the task and run it again with the account given by an option or a variable, or ask the user to log in first."
 	case wantSignIn:
-		return "Show the user the address and the code: the command goes on once they have signed in. If they cannot, stop the task and use a token instead."
+		return "Show the user the address and the code: many programs go on by themselves after the sign-in. If this one does not, or the user cannot, stop the task and use a token instead."
 	case wantHostKey:
 		return "No answer can reach this command. Stop the task; if the user trusts this host, have its key added to known_hosts or run again with `ssh -o StrictHostKeyChecking=accept-new`."
 	case wantPage:
@@ -470,7 +478,7 @@ var hints = []struct {
 	{nil, []string{"[sudo]", "sudo:"}, "run it as a user who needs no password, or with `sudo -n`, which fails instead of asking; if root is needed, ask the user"},
 	{nil, []string{"ok to proceed? (y)"}, "run it again with `npx --yes` (or `npm_config_yes=true`)"},
 	{nil, []string{"is this ok? (yes)", "package name: (", "entry point: ("}, "run `npm init -y` and edit package.json afterwards"},
-	{nil, []string{"question name", "question version", "question entry point", "question private"}, "run `yarn init -y` and edit package.json afterwards"},
+	{nil, []string{"question name (", "question version (", "question private:"}, "run `yarn init -y` and edit package.json afterwards"},
 	{nil, []string{"stage this hunk", "stage addition", "stage deletion", "unstage this hunk", "discard this hunk", "stash this hunk"}, "name the files instead of using `-p`; to take part of a file, write a patch and use `git apply --cached`"},
 	{nil, []string{"what now>"}, "use the plain form, such as `git clean -f` or `git add <path>`, instead of `-i`"},
 	{nil, []string{"was the merge successful", "start merge resolution tool"}, "resolve the conflicts in the files and `git add` them instead of running `git mergetool`"},
@@ -478,34 +486,33 @@ var hints = []struct {
 	{[]wanted{wantEditor}, []string{"waiting for your editor"}, "give the message with `git commit -m`, or set `GIT_EDITOR=true` to keep the one that is there (for `git rebase` and `git merge` too)"},
 	{[]wanted{wantUser, wantPassword}, []string{"for 'http"}, "use a remote that needs no password (ssh, or a credential helper that is set up) or ask the user; `GIT_TERMINAL_PROMPT=0` makes git fail instead of asking"},
 	{[]wanted{wantPassphrase}, []string{"for key", "id_rsa", "id_ed25519"}, "run it again with `ssh -o BatchMode=yes`, which fails instead of asking; ask the user to add the key to their ssh-agent"},
-	{[]wanted{wantPassphrase}, []string{"pem", "pass phrase for"}, "give openssl the passphrase with `-passin file:PATH` or `-passout file:PATH`, or make a key without one (`-nodes`)"},
+	{[]wanted{wantPassphrase}, []string{"pem pass phrase", "pass phrase for"}, "give openssl the passphrase with `-passin file:PATH` or `-passout file:PATH`, or make a key without one (`-nodes`)"},
 	{[]wanted{wantPassword}, []string{"'s password:"}, "run it again with `ssh -o BatchMode=yes`, which fails instead of asking; it needs a key that the host accepts, so ask the user"},
 	{[]wanted{wantPassword}, []string{"vault password"}, "run it again with `--vault-password-file PATH`"},
 	{[]wanted{wantPassword}, []string{"become password"}, "run ansible without `-K`, with a become user who needs no password, or with `--become-password-file PATH`"},
 	{[]wanted{wantPassword}, []string{"password for user"}, "run it again with `psql -w`, which fails instead of asking; the password belongs in ~/.pgpass or `PGPASSWORD`"},
 	{nil, []string{"country name (2 letter", "locality name (eg", "common name (e"}, "give the subject by an option: `openssl req -subj '/CN=example' ...`"},
 	{nil, []string{"enter a value:"}, "run terraform with `-input=false` and its variables given by `-var`; `-auto-approve` applies without asking, if the user agrees to the plan"},
-	{nil, []string{"[default=n]", "conffile"}, "run it again with `DEBIAN_FRONTEND=noninteractive` and `-o Dpkg::Options::=--force-confold`"},
-	{nil, []string{"geographic area:", "time zone:", "configuring ", "do you want to continue? [y/n]", "<ok>"}, "run it again with `DEBIAN_FRONTEND=noninteractive apt-get -y ...`"},
-	{nil, []string{"do you want to continue (y/n)", "numeric choice"}, "run gcloud with `--quiet`"},
+	{nil, []string{"[default=n]"}, "run it again with `DEBIAN_FRONTEND=noninteractive` and `-o Dpkg::Options::=--force-confold`"},
+	{nil, []string{"geographic area:", "time zone:", "package configuration", "disk space will be"}, "run it again with `DEBIAN_FRONTEND=noninteractive apt-get -y ...`"},
+	{nil, []string{"do you want to continue (y/n)", "numeric choice"}, "run gcloud with `--quiet`; other programs often take `-y`"},
 	{nil, []string{"aws access key", "default region name", "default output format"}, "use `aws configure set NAME VALUE`, or the AWS_ variables; ask the user for the keys"},
 	{nil, []string{"--confirm"}, "run it again with the `--confirm` option that the text names"},
-	{nil, []string{"([y]/n)"}, "run conda with `-y`"},
-	{nil, []string{"proceed (y/n)? "}, "run pip with `-y`"},
+	{nil, []string{"([y]/n)"}, "run it again with `-y` (conda and mamba know it)"},
 	{nil, []string{"proceed with standard installation", "proceed with installation (default"}, "run the installer of rustup with `-y` (`... | sh -s -- -y`)"},
 	{nil, []string{"press return/enter to continue"}, "run the installer of Homebrew with `NONINTERACTIVE=1`"},
 	{nil, []string{"[ynaqdhm]"}, "run rails with `--force` to overwrite or `--skip` to keep the files"},
 	{nil, []string{"[n]one, [r]ename"}, "run `unzip -o` to overwrite or `unzip -n` to keep the files"},
-	{nil, []string{"cp: ", "mv: ", "rm: "}, "run it again with `-f` and without `-i`; `command rm` and the like avoid an alias"},
+	{nil, []string{"cp: overwrite", "cp: replace", "mv: overwrite", "mv: replace", "rm: remove", "rm: descend"}, "run it again with `-f` and without `-i`; `command rm` and the like avoid an alias"},
 	{nil, []string{"[y,n,d,?]", "allow-plugins"}, "run composer with `--no-interaction`"},
 	{nil, []string{"type 'yes' to continue, or 'no'"}, "run manage.py with `--noinput`"},
-	{nil, []string{"define value for property", "is the release version", "new development version", "release tag"}, "run Maven in batch mode (`mvn -B`) with the values given by `-D`"},
-	{nil, []string{"'c' to cancel", "(a)gree/(c)ancel", "(y)es/(n)o:"}, "run certbot with `--non-interactive --agree-tos -m MAIL`"},
+	{nil, []string{"define value for property", "is the release version", "new development version"}, "run Maven in batch mode (`mvn -B`) with the values given by `-D`"},
+	{nil, []string{"'c' to cancel", "(a)gree/(c)ancel"}, "run certbot with `--non-interactive --agree-tos -m MAIL`"},
 	{nil, []string{"proceed anyway? (y,n)"}, "run mkfs with `-F`, once it is certain that the device is the right one"},
 	{nil, []string{"<y>?"}, "run fsck with `-y` to repair or `-n` to look only"},
-	{nil, []string{"[n/m/y", "(new)"}, "run `make olddefconfig`, which takes the defaults"},
+	{nil, []string{"[n/m/y", "] (new)"}, "run `make olddefconfig`, which takes the defaults"},
 	{nil, []string{"next.js", "would you like to use typescript", "import alias"}, "run create-next-app with `--yes`, or with an option for each choice"},
-	{nil, []string{"select a framework", "select a variant"}, "run create-vite with `--template NAME --no-interactive`"},
+	{nil, []string{"● vanilla"}, "run create-vite with `--template NAME --no-interactive`"},
 }
 
 // hint returns the advice for the program that a question gives away.
