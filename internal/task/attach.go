@@ -44,6 +44,16 @@ func (t *Task) Attach(ctx context.Context, budget time.Duration) Outcome {
 	return Finished
 }
 
+// take makes the end of a task that nobody else tells the return value of the call
+// that started it.
+func (r *Runtime) take(t *Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t.snap.Carrier == "" && !t.snap.Told {
+		r.carry(t, t.snap.ToolUseID)
+	}
+}
+
 // Background tells the foreground waiter to leave. It does nothing once the task
 // has ended or is in the background already.
 func (t *Task) Background() {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 func TestForegroundMovesToBackgroundWhenItsBudgetIsOver(t *testing.T) {
@@ -111,6 +109,9 @@ func TestEndIsToldExactlyOnce(t *testing.T) {
 			if got, want := len(rec.got()), int(out); got != want {
 				t.Fatalf("outcome %v with %d notifications", out, got)
 			}
+			for _, n := range rec.got() {
+				rt.Delivered(n.ID())
+			}
 			if !tk.Snapshot().Told {
 				t.Fatal("nobody was told")
 			}
@@ -144,79 +145,6 @@ func TestManyKillsMakeOneEnd(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The model knows of an end that it asked for; of one that a person asked for it
-// has to be told.
-func TestWhoStopsKnows(t *testing.T) {
-	t.Parallel()
-	for cause, want := range map[error]int{ErrStopped: 0, ErrKilled: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			rec := &recorder{}
-			rt := newRuntime(t, Options{Notifier: rec})
-			tk := start(t, rt, Spec{Background: true}, takes(ages, nil))
-			synctest.Wait()
-			if err := rt.Kill(tk.ID, cause); err != nil {
-				t.Error(err)
-			}
-			if got := len(rec.got()); got != want {
-				t.Errorf("%v: told %d times, want %d", cause, got, want)
-			}
-			if !tk.Snapshot().Told {
-				t.Errorf("%v: not on record as told", cause)
-			}
-		})
-	}
-}
-
-// Whatever happens to a task at whatever moment, exactly one party learns of its end.
-func TestEndIsToldExactlyOnceWhateverHappens(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		moment := rapid.IntRange(0, 3)
-		lasts := moment.Draw(rt, "lasts")
-		budget := moment.Draw(rt, "budget")
-		background := moment.Draw(rt, "background at")
-		cancelled := moment.Draw(rt, "cancelled at")
-		killed := moment.Draw(rt, "killed at")
-		byModel := rapid.Bool().Draw(rt, "killed by the model")
-		synctest.Test(t, func(t *testing.T) {
-			rec := &recorder{}
-			r := newRuntime(t, Options{Notifier: rec})
-			seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
-			tk := start(t, r, Spec{}, takes(seconds(lasts), nil))
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			cause, claimed := ErrKilled, make(chan bool, 1)
-			if byModel {
-				cause = ErrStopped
-			}
-			for _, event := range []struct {
-				at int // 0: never
-				do func()
-			}{
-				{background, tk.Background},
-				{cancelled, cancel},
-				{killed, func() { claimed <- r.Kill(tk.ID, cause) == nil && byModel }},
-			} {
-				if event.at > 0 {
-					time.AfterFunc(seconds(event.at), event.do)
-				}
-			}
-			out := tk.Attach(ctx, seconds(budget))
-			<-tk.Done()
-			time.Sleep(time.Minute)
-			knows := len(rec.got())
-			if out == Finished {
-				knows++
-			}
-			byClaim := killed > 0 && <-claimed
-			// A claim beside a waiter makes two who know, each from a call of its own.
-			if knows > 1 || knows == 0 && !byClaim {
-				rt.Fatalf("outcome %v, %d notifications, claim %v", out, len(rec.got()), byClaim)
-			}
-		})
-	})
 }
 
 func TestWait(t *testing.T) {

@@ -52,7 +52,8 @@ func TestJournalHasEveryTransition(t *testing.T) {
 	})
 	tk := start(t, rt, Spec{Description: "try", ToolUseID: "toolu_1"}, run)
 	tk.Attach(t.Context(), 0)
-	if got, want := lines(t, dir), []string{"pending", "running", "running", "failed", "told"}; !slices.Equal(got, want) {
+	rt.Delivered("toolu_1")
+	if got, want := lines(t, dir), []string{"pending", "running", "running", "failed", "failed", "told"}; !slices.Equal(got, want) {
 		t.Errorf("journal = %q, want %q", got, want)
 	}
 	records, err := ReadJournal(dir)
@@ -71,6 +72,8 @@ type diskReader struct {
 	saw []Record
 }
 
+func (d *diskReader) Withdraw(string) bool { return false }
+
 func (d *diskReader) Notify(Notification) { d.saw, _ = ReadJournal(d.dir) }
 
 // A crash between the journal and the telling must leave an end that can be told
@@ -85,8 +88,12 @@ func TestEndIsInTheJournalBeforeItIsTold(t *testing.T) {
 		if len(d.saw) != 1 || d.saw[0].Status != Completed || d.saw[0].Told {
 			t.Errorf("when told, the journal said %+v; want completed, not told", d.saw)
 		}
+		if after, err := ReadJournal(d.dir); err != nil || after[0].Told {
+			t.Errorf("afterwards, it says %+v, %v; want not told: the owner may not have it yet", after, err)
+		}
+		rt.Delivered("end:" + string(tk.ID))
 		if after, err := ReadJournal(d.dir); err != nil || !after[0].Told {
-			t.Errorf("afterwards, it says %+v, %v; want told", after, err)
+			t.Errorf("delivered, it says %+v, %v; want told", after, err)
 		}
 	})
 }

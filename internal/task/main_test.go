@@ -12,11 +12,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a [Notifier] that remembers what it was told.
+// recorder is a [Notifier] that remembers what it was told. It counts as read at once.
 type recorder struct {
 	mu  sync.Mutex
 	all []Notification
 }
+
+func (r *recorder) Withdraw(string) bool { return false }
 
 func (r *recorder) Notify(n Notification) {
 	r.mu.Lock()

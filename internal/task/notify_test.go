@@ -57,7 +57,7 @@ func FuzzNotificationCannotBeForged(f *testing.F) {
 				tags = append(tags, begin.Name.Local)
 			}
 		}
-		order := []string{"task-notification", "task-id", "tool-use-id", "output-file", "status", "reason", "summary"}
+		order := []string{"task-notification", "task-id", "tool-use-id", "output-file", "status", "reason", "summary", "output"}
 		last := -1
 		for _, tag := range tags {
 			at := slices.Index(order, tag)
@@ -76,11 +76,11 @@ func TestNewsEndWithTheTask(t *testing.T) {
 		rt := newRuntime(t, Options{Notifier: rec})
 		tk := start(t, rt, Spec{Background: true}, takes(time.Second, errors.New("no luck")))
 		synctest.Wait()
-		tk.Notify("it seems to wait for an answer", Next)
+		tk.Notify("it seems to wait for an answer", "Password:", Next)
 		<-tk.Done()
-		tk.Notify("too late", Next)
+		tk.Notify("too late", "", Next)
 		got := rec.got()
-		if len(got) != 2 || got[0].Text != "it seems to wait for an answer" || got[0].Priority != Next || got[1].Text != "" || got[1].Task.Error != "no luck" {
+		if len(got) != 2 || got[0].Text != "it seems to wait for an answer" || got[0].Data != "Password:" || got[0].ID() != "" || got[0].Priority != Next || got[1].Text != "" || got[1].Task.Error != "no luck" {
 			t.Errorf("notifications = %+v", got)
 		}
 	})

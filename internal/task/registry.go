@@ -10,25 +10,27 @@ import (
 )
 
 // register puts a task on record, if its owner still runs.
-func (r *Runtime) register(t *Task, s Spec) error {
+func (r *Runtime) register(t *Task) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return ErrShutdown
 	}
 	t.parent = r.ctx
-	if s.Owner != "" {
-		owner := r.tasks[s.Owner]
+	if id := t.snap.Owner; id != "" {
+		owner := r.tasks[id]
 		if owner == nil || owner.snap.Status.Terminal() {
-			return fmt.Errorf("owner %s: %w", s.Owner, ErrNotRunning)
+			return fmt.Errorf("owner %s: %w", id, ErrNotRunning)
 		}
 		t.parent = owner.ctx
 	}
-	t.snap = Snapshot{
-		ID: t.ID, Kind: s.Kind, Status: Pending, Owner: s.Owner, Description: s.Description,
-		ToolUseID: s.ToolUseID, StartedAt: time.Now(), OutputFile: t.Output.Name(), Backgrounded: s.Background,
+	if old := r.tasks[t.ID]; old != nil {
+		if !old.snap.Status.Terminal() {
+			return fmt.Errorf("task %s is running already", t.ID)
+		}
+		old.forget()
 	}
-	if s.Background {
+	if t.snap.Backgrounded {
 		close(t.background)
 	}
 	t.ctx, t.cancel = context.WithCancelCause(t.parent)
@@ -36,8 +38,17 @@ func (r *Runtime) register(t *Task, s Spec) error {
 	r.tasks[t.ID] = t
 	r.open.Add(1) // under the lock, so that Close waits for whatever was registered
 	r.record(t)
+	r.watchOutput()
 	r.changed()
 	return nil
+}
+
+// forget ends what is left of a task that is not listed any more. The caller holds
+// the lock.
+func (t *Task) forget() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
 }
 
 // began is the move to running.
@@ -48,7 +59,7 @@ func (r *Runtime) began(t *Task) {
 }
 
 // ended is the move to a terminal status. It reports whether that is the first,
-// and whether the caller has to tell the end.
+// and whether the end is to be told by a notification.
 func (r *Runtime) ended(t *Task, to Status, why Reason, err error) (s Snapshot, tell, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,12 +73,13 @@ func (r *Runtime) ended(t *Task, to Status, why Reason, err error) (s Snapshot, 
 	if t.timer != nil {
 		t.timer.Stop()
 	}
+	if tell = t.snap.Backgrounded && t.claims == 0; tell {
+		t.snap.Carrier = noticeID(t.snap)
+	}
 	r.move(t, to)
 	for _, wake := range t.waiting {
 		wake.pull()
 	}
-	tell = t.snap.Backgrounded && t.claims == 0
-	t.taken = tell
 	return t.snap, tell, true
 }
 
@@ -82,28 +94,6 @@ func (r *Runtime) move(t *Task, to Status) {
 	r.changed()
 }
 
-// told puts on record that the owner knows of the end. From now on the task may
-// be forgotten.
-func (r *Runtime) told(t *Task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.snap.Told = true
-	r.record(t)
-	r.retire(t)
-}
-
-// take makes the end of t the return value of the caller, who told the runtime by
-// a claim before the end, or by never letting go to the background.
-func (r *Runtime) take(t *Task) {
-	r.mu.Lock()
-	mine := !t.taken
-	t.taken = true
-	r.mu.Unlock()
-	if mine {
-		r.told(t)
-	}
-}
-
 // Get returns what is known of a task.
 func (r *Runtime) Get(id ID) (Snapshot, bool) {
 	r.mu.Lock()
@@ -113,6 +103,26 @@ func (r *Runtime) Get(id ID) (Snapshot, bool) {
 		return Snapshot{}, false
 	}
 	return t.snap, true
+}
+
+// Find returns what is known of a task, also of one that is forgotten: the journal
+// remembers.
+func (r *Runtime) Find(id ID) (Snapshot, bool) {
+	if s, ok := r.Get(id); ok {
+		return s, true
+	}
+	records, err := ReadJournal(r.opts.Dir)
+	if err != nil {
+		return Snapshot{}, false // it cannot be told from one that never was
+	}
+	for _, rec := range records {
+		if rec.ID == id {
+			s := rec.Snapshot
+			s.Detail = rawDetail{s.Kind, rec.Detail}
+			return s, true
+		}
+	}
+	return Snapshot{}, false
 }
 
 // List returns all tasks that are known, in the order in which they started.
@@ -201,16 +211,15 @@ func (t *Task) update(f func(*Snapshot)) bool {
 	return true
 }
 
-// Pin keeps a task listed for as long as someone looks at it. Unpin may be
-// called more than once.
+// Pin keeps a task listed for as long as someone looks at it, also through further
+// attempts. Unpin may be called more than once.
 func (r *Runtime) Pin(id ID) (unpin func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.tasks[id]
-	if t == nil {
+	if r.tasks[id] == nil {
 		return func() {}
 	}
-	t.pins++
+	r.pins[id]++
 	pinned := true
 	return func() {
 		r.mu.Lock()
@@ -219,15 +228,17 @@ func (r *Runtime) Pin(id ID) (unpin func()) {
 			return
 		}
 		pinned = false
-		t.pins--
-		r.retire(t)
+		if r.pins[id]--; r.pins[id] == 0 {
+			delete(r.pins, id)
+			r.retire(r.tasks[id])
+		}
 	}
 }
 
 // retire starts the grace after which a task is forgotten, if its end was told and
 // nobody looks at it. Its output stays on disk. The caller holds the lock.
 func (r *Runtime) retire(t *Task) {
-	if !t.snap.Told || t.pins > 0 || r.closed {
+	if !t.snap.Told || r.pins[t.ID] > 0 || r.closed {
 		return
 	}
 	if t.timer != nil {
@@ -239,9 +250,10 @@ func (r *Runtime) retire(t *Task) {
 func (r *Runtime) evict(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t.pins > 0 || r.tasks[t.ID] != t {
+	if r.pins[t.ID] > 0 || r.tasks[t.ID] != t {
 		return
 	}
+	r.past += t.grown.size
 	delete(r.tasks, t.ID)
 	r.changed()
 }

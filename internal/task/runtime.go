@@ -16,6 +16,7 @@ type Options struct {
 	Dir string // for output files and the journal; made when first needed, 0700
 	// Notifier hears of the ends of background tasks. Nil: nobody wants to know.
 	Notifier Notifier
+	Limits   Limits
 	// Grace is how long a task whose end was told stays listed; 0 means 30 s.
 	Grace time.Duration
 	// Patience is how long a runner may take to return once it was told to stop
@@ -37,10 +38,17 @@ type Runtime struct {
 
 	mu       sync.Mutex
 	tasks    map[ID]*Task
+	pins     map[ID]int // how many look at a task
 	journal  journal
 	closed   bool
 	watchers map[trigger]struct{} // pulled at each change
 	faults   []error              // for Close to report
+	carried  map[string][]*Task   // ended tasks by their Carrier, until it arrives
+	owner    *os.File             // the lock on Dir, once there is a file in it
+	patrol   *time.Timer          // looks at the output of running tasks, if there are any
+	looked   time.Time            // when it did so last
+	next     time.Time            // when it does so next
+	past     int64                // bytes of output of tasks that are forgotten
 }
 
 // A trigger means "something changed, look again". It has a capacity of 1, so
@@ -70,7 +78,7 @@ func NewRuntime(o Options) (*Runtime, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Runtime{
 		opts: o, ctx: ctx, cancel: cancel,
-		tasks: map[ID]*Task{}, watchers: map[trigger]struct{}{},
+		tasks: map[ID]*Task{}, pins: map[ID]int{}, watchers: map[trigger]struct{}{}, carried: map[string][]*Task{},
 		journal: journal{path: filepath.Join(o.Dir, journalName)},
 	}, nil
 }
@@ -81,21 +89,32 @@ func (r *Runtime) Start(s Spec, run Runner) (*Task, error) {
 	if letters[s.Kind] == 0 {
 		return nil, fmt.Errorf("there is no kind of task %q", s.Kind)
 	}
+	if err := r.own(); err != nil {
+		return nil, err
+	}
 	id := newID(s.Kind)
 	out, err := createOutput(r.opts.Dir, id)
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{ID: id, Output: out, rt: r, done: make(chan struct{}), background: make(chan struct{})}
-	if err := r.register(t, s); err != nil {
+	t := r.newTask(run, out, Snapshot{
+		ID: id, Kind: s.Kind, Status: Pending, Owner: s.Owner, Description: s.Description,
+		ToolUseID: s.ToolUseID, StartedAt: time.Now(), OutputFile: out.Name(), Backgrounded: s.Background,
+		Awaited: s.Awaited || s.Kind != LocalBash, Timer: s.Timer,
+	})
+	if err := r.register(t); err != nil {
 		return nil, errors.Join(err, out.Close(), os.Remove(out.Name()))
 	}
-	go r.run(t, run)
+	go r.live(t)
 	return t, nil
 }
 
-// run is the life of a task, top to bottom.
-func (r *Runtime) run(t *Task, run Runner) {
+func (r *Runtime) newTask(run Runner, out *os.File, s Snapshot) *Task {
+	return &Task{ID: s.ID, Output: out, rt: r, run: run, snap: s, done: make(chan struct{}), background: make(chan struct{})}
+}
+
+// live is the life of a task, top to bottom.
+func (r *Runtime) live(t *Task) {
 	// Stands if the runner ends the goroutine instead of returning.
 	err := error(&EndError{ReasonPanic, errors.New("the runner ended its goroutine")})
 	defer func() { r.finish(t, err) }()
@@ -104,18 +123,18 @@ func (r *Runtime) run(t *Task, run Runner) {
 		return
 	}
 	r.began(t)
-	err = protect(t, run)
+	err = protect(t)
 }
 
 // protect turns a panic into an ordinary failure.
-func protect(t *Task, run Runner) (err error) {
+func protect(t *Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			fmt.Fprintf(t.Output, "panic: %v\n%s", v, debug.Stack())
 			err = &EndError{ReasonPanic, fmt.Errorf("panic: %v", v)}
 		}
 	}()
-	return run.Run(t.ctx, t)
+	return t.run.Run(t.ctx, t)
 }
 
 // hurry is called when t was told to stop. A runner that has not returned when
@@ -136,6 +155,7 @@ func (r *Runtime) hurry(t *Task) {
 // call does nothing: the runner of a task that was given up has returned at last.
 func (r *Runtime) finish(t *Task, err error) {
 	status, reason := verdict(t, err)
+	status, reason, err = r.settle(t, status, reason, err)
 	s, tell, first := r.ended(t, status, reason, err)
 	if !first {
 		return
@@ -144,10 +164,7 @@ func (r *Runtime) finish(t *Task, err error) {
 	t.cancel(ErrOwnerEnded) // whatever the task still owns ends with it
 	_ = t.Output.Close()    // nothing is buffered, so nothing can be lost
 	if tell {
-		if n := r.opts.Notifier; n != nil {
-			n.Notify(Notification{Task: s, Priority: Later})
-		}
-		r.told(t)
+		r.announce(t, s)
 	}
 	close(t.done)
 	r.open.Done()
@@ -155,8 +172,7 @@ func (r *Runtime) finish(t *Task, err error) {
 
 // Kill ends a task and what it owns, and returns when the ends are on record, or
 // says what may still run. The cause says who wants it: [ErrKilled] for a person,
-// [ErrStopped] for the model, which then knows of the end from its call and gets
-// no notification.
+// [ErrStopped] for the model, which holds a [Claim] so that its call tells the end.
 func (r *Runtime) Kill(id ID, cause error) error {
 	r.mu.Lock()
 	t := r.tasks[id]
@@ -164,17 +180,9 @@ func (r *Runtime) Kill(id ID, cause error) error {
 		r.mu.Unlock()
 		return fmt.Errorf("task %s: %w", id, ErrNotRunning)
 	}
-	claim := errors.Is(cause, ErrStopped)
-	if claim {
-		t.claims++
-	}
 	r.mu.Unlock()
 	t.Stop(cause)
-	err := r.verify(t)
-	if claim {
-		r.take(t)
-	}
-	return err
+	return r.verify(t)
 }
 
 // verify waits for the ends of t and of what it owns, at any depth.
@@ -217,6 +225,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel(ErrShutdown)
+	defer r.stopWatching()
 	all := make(chan struct{})
 	go func() { r.open.Wait(); close(all) }()
 	var waited error
@@ -240,6 +249,10 @@ func (r *Runtime) Close(ctx context.Context) error {
 		}
 	}
 	r.faults = nil
+	if r.owner != nil {
+		errs = append(errs, r.owner.Close())
+		r.owner = nil
+	}
 	return errors.Join(append(errs, r.journal.close())...)
 }
 

@@ -126,7 +126,7 @@ func TestDeafRunnerIsGivenUp(t *testing.T) {
 		deaf := RunnerFunc(func(_ context.Context, tk *Task) error {
 			time.Sleep(time.Hour)
 			tk.Update(func(s *Snapshot) { s.Description = "late" })
-			tk.Notify("late", Next)
+			tk.Notify("late", "", Next)
 			return nil
 		})
 		tk := start(t, rt, Spec{Description: "deaf", Background: true}, deaf)

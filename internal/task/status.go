@@ -53,6 +53,8 @@ var (
 	ErrKilled     = errors.New("task killed")
 	ErrStopped    = errors.New("task stopped by the model")
 	ErrTimeout    = errors.New("task timed out")
+	ErrOutput     = errors.New("the output reached its limit")
+	ErrNoSpace    = errors.New("no space left for the output")
 	ErrOwnerEnded = errors.New("owner ended")
 	ErrShutdown   = errors.New("session closing")
 )
@@ -67,6 +69,8 @@ var reasons = []struct {
 	{ErrShutdown, ReasonSessionClosed},
 	{ErrOwnerEnded, ReasonOwnerEnded},
 	{ErrTimeout, ReasonTimeout},
+	{ErrOutput, ReasonOutputLimit},
+	{ErrNoSpace, ReasonNoSpace},
 	{ErrStopped, ReasonStoppedByModel},
 }
 

@@ -48,6 +48,11 @@ type Spec struct {
 	Description string
 	ToolUseID   string
 	Background  bool // nobody will wait: the end is told by a [Notification]
+	// Awaited says that a run without a person waits for the end, as it does for all
+	// kinds but shells.
+	Awaited bool
+	// Timer says that the task does nothing but let time pass.
+	Timer bool
 }
 
 // Runner is a kind of task. Run does the work and returns when it is over or ctx
@@ -81,10 +86,18 @@ type Snapshot struct {
 	// Backgrounded reports that nobody waits for the task, so that its end reaches
 	// the owner as a [Notification] instead of a return value.
 	Backgrounded bool `json:"is_backgrounded,omitempty"`
-	// Told reports that the owner knows of the end.
-	Told   bool   `json:"told,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Detail Detail `json:"detail,omitempty"`
+	// Awaited and Timer are those of the [Spec].
+	Awaited bool `json:"awaited,omitempty"`
+	Timer   bool `json:"timer,omitempty"`
+	// Carrier names what brings the end to the owner: the tool call that returns it, or
+	// the [Notification], by its ID. It is empty until that is settled.
+	Carrier string `json:"carrier,omitempty"`
+	// Told reports that what brings the end has arrived.
+	Told bool `json:"told,omitempty"`
+	// Attempt counts how often an ended task was started again.
+	Attempt int    `json:"attempt,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Detail  Detail `json:"detail,omitempty"`
 }
 
 // Task is a running thing: the living half of a [Snapshot].
@@ -94,6 +107,7 @@ type Task struct {
 	Output *os.File
 
 	rt         *Runtime
+	run        Runner
 	parent     context.Context // of the owner
 	ctx        context.Context // the task's own; it ends with parent
 	cancel     context.CancelCauseFunc
@@ -104,10 +118,9 @@ type Task struct {
 	// Guarded by rt.mu.
 	snap    Snapshot
 	claims  int         // callers who will take the end as their return value
-	taken   bool        // the end has found the one who tells it or takes it
 	waiting []trigger   // pulled at the end
-	pins    int         // how many look at it
 	timer   *time.Timer // before the end: patience; after it: the grace
+	grown   growth      // of the output
 }
 
 // Done is closed when the task has ended and the end is on record.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -14,21 +15,25 @@ const longCommand = 100 << 10
 
 // line is how a command is given to the shell.
 //
-// The shell has to say in which directory it ends, whether it reaches the end of
-// the command or meets an exit. A trap does that, and bash sets it when it starts, as
+// The shell has to say in which directory it ends, and with which exit code, in case this
+// program is gone by then; whether it reaches the end of the command or meets an exit. A trap
+// does that, and bash sets it when it starts, as
 // BASH_ENV tells it to. So the command stays as it is: no line of it moves, and what bash
 // says about its syntax, and ps about its processes, shows nothing of ours.
 type line struct {
 	shell  string
 	args   []string
 	env    []string
-	note   string // first the script that sets the trap, at the end the directory
+	note   string // first the script that sets the trap, at the end what that wrote
 	script string // holds a command that is too long for an argument
 }
 
+// noteOf is the note of the command whose files begin with base.
+func noteOf(base string) string { return base + ".note" }
+
 // compose writes the files that the command needs; their names begin with base.
 func compose(command string, env []string, base string) (line, error) {
-	l := line{note: base + ".cwd", env: []string{"OLDPWD="}}
+	l := line{note: noteOf(base), env: []string{"OLDPWD="}}
 	if strings.IndexByte(command, 0) >= 0 {
 		return l, errors.New("a command cannot hold a NUL byte")
 	}
@@ -80,23 +85,30 @@ func (l *line) sh(command string) (err error) {
 	return nil
 }
 
-// trap returns the line that sets the trap. It writes only if there was a change of
-// directory, which sets OLDPWD. What the command has set (-e, -u, -x, -C), or has made
-// of the name pwd, must not show in it, and the exit code must stay.
+// trap returns the line that sets the trap. A change of directory has set OLDPWD.
+// What the command has set (-e, -u, -x, -C), or has made of the name pwd, must not show in
+// it, and the exit code must stay.
 func (l *line) trap() string {
-	note := `{ [ -z "${OLDPWD-}" ] || command pwd -P >|` + quote(l.note) + ` || :; } 2>/dev/null`
+	note := `{ { command printf "%s\n" "$?"; [ -z "${OLDPWD-}" ] || command pwd -P; } >|` + quote(l.note) + ` || :; } 2>/dev/null`
 	return "trap " + quote(note) + " EXIT\n"
 }
 
-// dir returns the directory to which the shell changed: nothing if it did not, and
-// if nobody knows, because it was killed, became another program, or had a trap of
-// its own.
-func (l *line) dir() string {
-	b, err := os.ReadFile(l.note)
-	if err != nil || len(b) == 0 || b[0] != '/' {
-		return ""
+// ending is what the trap wrote: the exit code, and the directory to which the shell
+// changed, if it did. Nothing is known if the shell was killed, became another program,
+// or had a trap of its own.
+func ending(note string) (code int, dir string, known bool) {
+	b, err := os.ReadFile(note)
+	if err != nil {
+		return 0, "", false
 	}
-	return strings.TrimSuffix(string(b), "\n")
+	first, rest, _ := strings.Cut(string(b), "\n")
+	if code, err = strconv.Atoi(first); err != nil {
+		return 0, "", false
+	}
+	if strings.HasPrefix(rest, "/") {
+		dir = strings.TrimSuffix(rest, "\n")
+	}
+	return code, dir, true
 }
 
 func (l *line) remove() {

@@ -40,13 +40,13 @@ type ended struct {
 }
 
 // run runs a command in the foreground, in a runtime of its own.
-func run(t *testing.T, r Runner) ended {
+func run(t *testing.T, r *Runner) ended {
 	t.Helper()
 	rt, _ := tasktest.NewRuntime(t)
 	return runIn(t, rt, r)
 }
 
-func runIn(t *testing.T, rt *task.Runtime, r Runner) ended {
+func runIn(t *testing.T, rt *task.Runtime, r *Runner) ended {
 	t.Helper()
 	if r.Dir == "" {
 		r.Dir = t.TempDir()

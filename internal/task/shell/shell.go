@@ -16,13 +16,15 @@ import (
 	"heddle/internal/task"
 )
 
-// Runner runs one command.
+// Runner runs one command. It is used once.
 type Runner struct {
 	Command string
 	Dir     string   // where it starts
 	Env     []string // see [Environment]
 	// Timeout ends the command; 0 means never.
 	Timeout time.Duration
+
+	stall stall
 }
 
 const (
@@ -63,7 +65,7 @@ func (Detail) Kind() task.Kind { return task.LocalBash }
 
 // Run runs the command to the exit of the command itself: not to the end of its
 // output, which a process that it left behind may hold open for ever.
-func (r Runner) Run(ctx context.Context, t *task.Task) error {
+func (r *Runner) Run(ctx context.Context, t *task.Task) error {
 	line, err := compose(r.Command, r.Env, strings.TrimSuffix(t.Output.Name(), ".output"))
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (r Runner) Run(ctx context.Context, t *task.Task) error {
 		return end(p, t, d, err)
 	}
 	d = d.with(exit)
-	d.Dir = line.dir()
+	_, d.Dir, _ = ending(line.note)
 	if left := outlive(ctx, p); len(left) > 0 {
 		d.Left = left
 		t.Leave(func() error { _, err := p.End(context.Background(), grace); return err })

@@ -19,7 +19,7 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	command := func(text string) func(*testing.T) task.Runner {
 		return func(t *testing.T) task.Runner {
-			return Runner{Command: text, Dir: t.TempDir(), Env: Environment(os.Environ(), nil, nil)}
+			return &Runner{Command: text, Dir: t.TempDir(), Env: Environment(os.Environ(), nil, nil)}
 		}
 	}
 	tasktest.Run(t, tasktest.Kind{
@@ -62,7 +62,7 @@ func TestEndings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := run(t, Runner{Command: tt.command})
+			e := run(t, &Runner{Command: tt.command})
 			if e.Status != tt.status || e.Reason != tt.reason || e.Code != tt.code || e.Signal != tt.signal {
 				t.Errorf("%s, %q, code %d, signal %q (%s)", e.Status, e.Reason, e.Code, e.Signal, e.Error)
 			}
@@ -88,7 +88,7 @@ func TestErrorsOfTheShellAreItsOwn(t *testing.T) {
 		c.Args[0] = "bash"
 		c.Env = Environment(os.Environ(), nil, nil)
 		want, _ := c.CombinedOutput() // the exit code is compared below
-		e := run(t, Runner{Command: command})
+		e := run(t, &Runner{Command: command})
 		if e.output != string(want) || e.Code != c.ProcessState.ExitCode() {
 			t.Errorf("%q gives %q, code %d; bare bash %q, code %d", command, e.output, e.Code, want, c.ProcessState.ExitCode())
 		}
@@ -122,7 +122,7 @@ func TestDirectoryAfterTheCommand(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(dir, want)
 			}
-			if e := run(t, Runner{Command: tt.command, Dir: dir}); e.Dir != want {
+			if e := run(t, &Runner{Command: tt.command, Dir: dir}); e.Dir != want {
 				t.Errorf("directory = %q, want %q (output %q)", e.Dir, want, e.output)
 			}
 		})
@@ -134,7 +134,7 @@ func TestLongCommand(t *testing.T) {
 	t.Parallel()
 	dir := resolved(t, t.TempDir())
 	command := "cat <<'EOF' | wc -c\n" + strings.Repeat("x", 300_000) + "\nEOF\nmkdir -p sub; cd sub; exit 5"
-	e := run(t, Runner{Command: command, Dir: dir})
+	e := run(t, &Runner{Command: command, Dir: dir})
 	if strings.TrimSpace(e.output) != "300001" || e.Code != 5 || e.Dir != filepath.Join(dir, "sub") {
 		t.Errorf("output %q, code %d, directory %q, %s", e.output, e.Code, e.Dir, e.Error)
 	}
@@ -145,7 +145,7 @@ func TestLongCommand(t *testing.T) {
 
 func TestCommandsThatCannotStart(t *testing.T) {
 	t.Parallel()
-	for _, r := range []Runner{{Command: "echo \x00"}, {Command: "true", Dir: "/nonexistent/dir"}} {
+	for _, r := range []*Runner{{Command: "echo \x00"}, {Command: "true", Dir: "/nonexistent/dir"}} {
 		if e := run(t, r); e.Status != task.Failed || e.Error == "" || e.Ended {
 			t.Errorf("%q in %q: %s, %q", r.Command, r.Dir, e.Status, e.Error)
 		}
@@ -165,7 +165,7 @@ func TestProcessesLeftBehind(t *testing.T) {
 			rt, _ := tasktest.NewRuntime(t)
 			mark := forever(t)
 			begin := time.Now()
-			e := runIn(t, rt, Runner{Command: fmt.Sprintf(command, mark)})
+			e := runIn(t, rt, &Runner{Command: fmt.Sprintf(command, mark)})
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -199,7 +199,7 @@ func TestProcessesLeftBehindEndWithTheirAgent(t *testing.T) {
 	}
 	mark := forever(t)
 	tk, err := rt.Start(task.Spec{Kind: task.LocalBash, Owner: owner.ID},
-		Runner{Command: "sleep " + mark + " & echo $!", Dir: t.TempDir(), Env: os.Environ()})
+		&Runner{Command: "sleep " + mark + " & echo $!", Dir: t.TempDir(), Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestProcessesLeftBehindEndWithTheirAgent(t *testing.T) {
 // does not wait for it.
 func TestProcessSubstitutionIsNotLeftBehind(t *testing.T) {
 	t.Parallel()
-	e := run(t, Runner{Command: "echo a > >(sleep 0.02; cat)"})
+	e := run(t, &Runner{Command: "echo a > >(sleep 0.02; cat)"})
 	if e.output != "a\n" || len(e.Left) != 0 {
 		t.Errorf("output %q, left %v", e.output, e.Left)
 	}
@@ -242,7 +242,7 @@ func TestTimeoutEndsTheTree(t *testing.T) {
 			t.Parallel()
 			mark := forever(t)
 			begin := time.Now()
-			e := run(t, Runner{Command: fmt.Sprintf(command, mark), Timeout: 500 * time.Millisecond})
+			e := run(t, &Runner{Command: fmt.Sprintf(command, mark), Timeout: 500 * time.Millisecond})
 			if took := time.Since(begin); took > 500*time.Millisecond+grace+2*time.Second+time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -260,11 +260,11 @@ func TestEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
 	base := append(os.Environ(), "ANTHROPIC_API_KEY=marker", "OPENAI_API_KEY=marker", "PAGER=less", "A=1", "A=2")
 	env := Environment(base, []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}, []string{"MORE=yes", "OPENAI_API_KEY=marker", "GIT_PAGER=less"})
-	e := run(t, Runner{Command: `env | grep -c marker; echo "$A$MORE$PAGER$GIT_PAGER${BASH_ENV-unset}"; X=1; export Y=1`, Env: env})
+	e := run(t, &Runner{Command: `env | grep -c marker; echo "$A$MORE$PAGER$GIT_PAGER${BASH_ENV-unset}"; X=1; export Y=1`, Env: env})
 	if e.output != "0\n2yescatlessunset\n" {
 		t.Errorf("output = %q", e.output)
 	}
-	if e := run(t, Runner{Command: `echo "$X$Y."`, Env: env}); e.output != ".\n" {
+	if e := run(t, &Runner{Command: `echo "$X$Y."`, Env: env}); e.output != ".\n" {
 		t.Errorf("variables of an earlier command: %q", e.output)
 	}
 }
@@ -278,11 +278,11 @@ func TestBashEnvOfThePerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(Environment(os.Environ(), nil, nil), "PLACE="+dir, "BASH_ENV=$PLACE/it's rc")
-	e := run(t, Runner{Command: "greet; bash -c greet; cd /", Env: env, Dir: dir})
+	e := run(t, &Runner{Command: "greet; bash -c greet; cd /", Env: env, Dir: dir})
 	if e.output != "hi\nhi\n" || e.Dir != "/" {
 		t.Errorf("output %q, directory %q", e.output, e.Dir)
 	}
-	e = run(t, Runner{Command: "echo a", Env: append(env, "BASH_ENV=/nonexistent/rc")})
+	e = run(t, &Runner{Command: "echo a", Env: append(env, "BASH_ENV=/nonexistent/rc")})
 	if e.output != "a\n" {
 		t.Errorf("with a BASH_ENV that is not there: %q", e.output)
 	}
@@ -292,7 +292,7 @@ func TestBashEnvOfThePerson(t *testing.T) {
 func TestGitDoesNotAsk(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
-	e := run(t, Runner{Command: "git ls-remote https://127.0.0.1:1/x; echo rc=$?; printf 'protocol=https\\nhost=127.0.0.1\\n' | git credential fill", Timeout: 20 * time.Second})
+	e := run(t, &Runner{Command: "git ls-remote https://127.0.0.1:1/x; echo rc=$?; printf 'protocol=https\\nhost=127.0.0.1\\n' | git credential fill", Timeout: 20 * time.Second})
 	if took := time.Since(begin); took > 10*time.Second || e.Reason == task.ReasonTimeout {
 		t.Errorf("took %v", took)
 	}
@@ -315,16 +315,16 @@ func TestWithoutBash(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	dir := resolved(t, t.TempDir())
-	e := run(t, Runner{Command: "mkdir 'it'\"'\"'s'; cd it*; cat <<E\na\nE\nexit 3", Dir: dir})
+	e := run(t, &Runner{Command: "mkdir 'it'\"'\"'s'; cd it*; cat <<E\na\nE\nexit 3", Dir: dir})
 	if e.output != "a\n" || e.Code != 3 || e.Dir != filepath.Join(dir, "it's") {
 		t.Errorf("output %q, code %d, directory %q, %s", e.output, e.Code, e.Dir, e.Error)
 	}
-	e = run(t, Runner{Command: "cd /\n: " + strings.Repeat("x", 200_000) + "\nexit 4", Dir: dir})
+	e = run(t, &Runner{Command: "cd /\n: " + strings.Repeat("x", 200_000) + "\nexit 4", Dir: dir})
 	if e.output != "" || e.Code != 4 || e.Dir != "/" {
 		t.Errorf("long: output %q, code %d, directory %q, %s", e.output, e.Code, e.Dir, e.Error)
 	}
 	t.Setenv("PATH", "")
-	if e := run(t, Runner{Command: "true", Dir: dir}); e.Status != task.Failed || !strings.Contains(e.Error, "neither bash nor sh") {
+	if e := run(t, &Runner{Command: "true", Dir: dir}); e.Status != task.Failed || !strings.Contains(e.Error, "neither bash nor sh") {
 		t.Errorf("without any shell: %s, %q", e.Status, e.Error)
 	}
 }
@@ -334,7 +334,7 @@ func TestWithoutBash(t *testing.T) {
 func TestJournalKnowsTheProcess(t *testing.T) {
 	t.Parallel()
 	rt, _ := tasktest.NewRuntime(t)
-	tk, err := rt.Start(task.Spec{Kind: task.LocalBash}, Runner{Command: "exec sleep 300", Dir: t.TempDir(), Env: os.Environ()})
+	tk, err := rt.Start(task.Spec{Kind: task.LocalBash}, &Runner{Command: "exec sleep 300", Dir: t.TempDir(), Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

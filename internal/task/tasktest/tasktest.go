@@ -59,6 +59,9 @@ func (r *Recorder) Notify(n task.Notification) {
 	r.all = append(r.all, n)
 }
 
+// Withdraw reports that what was told counts as read.
+func (r *Recorder) Withdraw(string) bool { return false }
+
 // Ends returns the notifications of ends.
 func (r *Recorder) Ends() []task.Notification {
 	r.mu.Lock()

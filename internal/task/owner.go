@@ -1,0 +1,117 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ownerName is a file in the folder of a runtime. Its lock says that the runtime lives:
+// the system takes it away when the program ends, in whatever way.
+const ownerName = "owner.lock"
+
+// ErrOwned is returned for a folder that a running program works in.
+var ErrOwned = errors.New("its session is running")
+
+// own makes the folder of the runtime, and claims it.
+func (r *Runtime) own() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owner != nil {
+		return nil
+	}
+	if r.closed {
+		return ErrShutdown
+	}
+	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder for task output: %w", err)
+	}
+	f, err := lockFolder(r.opts.Dir)
+	if err != nil {
+		return fmt.Errorf("use the task folder %s: %w", r.opts.Dir, err)
+	}
+	r.owner = f
+	r.opts.Limits = r.opts.Limits.bounded(r.opts.Dir)
+	return nil
+}
+
+// lockFolder takes the lock of a folder, or returns [ErrOwned].
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrOwned
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Live reports whether a running program works in a task folder.
+func Live(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// Abandon takes over the folder of a program that died, ends what is left of its running
+// tasks, and puts their ends on record, so that the session hears of them when it goes on.
+// end ends what the record tells of, for instance processes. A folder whose program runs
+// is left alone: that is [ErrOwned].
+func Abandon(dir string, end func(Record) error) error {
+	f, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	records, err := ReadJournal(dir)
+	if err != nil {
+		return err
+	}
+	j := journal{path: filepath.Join(dir, journalName)}
+	var errs []error
+	for _, rec := range records {
+		errs = append(errs, end(rec))
+		if rec.Status.Terminal() {
+			continue
+		}
+		s := rec.Snapshot
+		s.Detail = rawDetail{s.Kind, rec.Detail}
+		s.Status, s.Reason, s.EndedAt = Killed, ReasonInterrupted, time.Now()
+		s.Error = "the program that ran it died"
+		errs = append(errs, j.write(s))
+	}
+	return errors.Join(append(errs, j.close())...)
+}
+
+// Sweep removes the task folders among dirs that nobody has used for as long as age, and
+// whose program does not run. It returns which they were.
+func Sweep(dirs []string, age time.Duration) (removed []string, err error) {
+	var errs []error
+	for _, dir := range dirs {
+		info, err := os.Lstat(filepath.Join(dir, journalName))
+		if err != nil || time.Since(info.ModTime()) < age {
+			continue
+		}
+		f, err := lockFolder(dir)
+		if err != nil {
+			continue // in use, or not ours to touch
+		}
+		err = os.RemoveAll(dir)
+		errs = append(errs, err, f.Close())
+		if err == nil {
+			removed = append(removed, dir)
+		}
+	}
+	return removed, errors.Join(errs...)
+}
