@@ -40,9 +40,9 @@ type Input struct {
 
 // Inbox holds what arrives for an agent while it works.
 type Inbox interface {
-	// Take returns what should be read between two requests, oldest first. It
-	// does not wait.
-	Take() []Input
+	// Take returns what should be read between two requests, oldest first. idle says
+	// that the model is done otherwise: then what can wait is read, too. It does not wait.
+	Take(idle bool) []Input
 }
 
 // Limits bound one run. Zero is no limit.

@@ -75,7 +75,7 @@ func (r *run) work(ctx context.Context, input []Input) {
 		if next == goOn {
 			continue
 		}
-		if next == stopUnlessMail && r.receive(r.mail()) {
+		if next == stopUnlessMail && r.receive(r.mail(true)) {
 			continue
 		}
 		r.end(reason, err)
@@ -106,11 +106,11 @@ func (r *run) receive(input []Input) bool {
 	return len(input) > 0
 }
 
-func (r *run) mail() []Input {
+func (r *run) mail(idle bool) []Input {
 	if r.Inbox == nil {
 		return nil
 	}
-	return r.Inbox.Take()
+	return r.Inbox.Take(idle)
 }
 
 // limit reports whether the run must end before another request.

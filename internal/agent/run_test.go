@@ -423,7 +423,7 @@ func TestFailureOfTheModelIsTold(t *testing.T) {
 
 type mailbag struct{ rounds [][]Input }
 
-func (m *mailbag) Take() []Input {
+func (m *mailbag) Take(bool) []Input {
 	if len(m.rounds) == 0 {
 		return nil
 	}

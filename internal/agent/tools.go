@@ -37,7 +37,7 @@ func (r *run) runTools(ctx context.Context, uses []message.ToolUse, partial *mes
 	case denied:
 		return stop, TooDenied
 	}
-	r.receive(r.mail())
+	r.receive(r.mail(false))
 	return goOn, ""
 }
 

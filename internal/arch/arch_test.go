@@ -46,7 +46,7 @@ task/shell:    task process
 tool/builtin: tool message search markdown spelling task task/shell
 session:      message model agent tool task transcript permission briefing
 
-headless: session message model agent tool permission
+headless: session message model agent tool task permission
 `
 
 const module = "heddle/internal/"

@@ -13,6 +13,7 @@ import (
 	"heddle/internal/agent"
 	"heddle/internal/message"
 	"heddle/internal/session"
+	"heddle/internal/task"
 	"heddle/internal/tool"
 )
 
@@ -30,15 +31,23 @@ type Options struct {
 	Format  Format
 	Partial bool // pass on answers while they are written
 	Replay  bool // repeat user messages
-	Out     io.Writer
-	Err     io.Writer // for people
+	// Patience is how long background work is waited for when nothing more can be said
+	// to the session. What still runs then is told, and left to the end of the session.
+	Patience session.Patience
+	Out      io.Writer
+	Err      io.Writer // for people
 }
 
 // ErrFailed says that the last run ended with an error result, which has been
 // printed.
 var ErrFailed = errors.New("the run ended with an error")
 
-// Run gives s one prompt and prints what comes of it.
+// ErrUnfinished says that the run ended well, and that work in the background was not
+// done by then.
+var ErrUnfinished = errors.New("background work was not finished")
+
+// Run gives s one prompt and prints what comes of it: the answer, and those to what
+// background work tells afterwards.
 func Run(ctx context.Context, s *session.Session, prompt string, o Options) error {
 	d := newDriver(s, o)
 	d.init()
@@ -46,7 +55,45 @@ func Run(ctx context.Context, s *session.Session, prompt string, o Options) erro
 	if err := d.turn(ctx, in); err != nil {
 		return err
 	}
-	return d.verdict()
+	return d.finish(ctx)
+}
+
+// finish goes on with what background work has to tell, until there is none, or patience
+// is over.
+func (d *driver) finish(ctx context.Context) error {
+	for !d.failed && d.w.err() == nil {
+		in, notice := d.s.Await(ctx, d.Patience)
+		if notice != "" {
+			d.warn(notice)
+			continue
+		}
+		if in == nil {
+			break
+		}
+		if err := d.turn(ctx, in...); err != nil {
+			return err
+		}
+	}
+	left := d.s.Unfinished()
+	if err := d.printLast(left); err != nil {
+		return err
+	}
+	for _, t := range left {
+		d.warn(fmt.Sprintf("background task %s was not finished and is ended: %s", t.ID, t.Description))
+	}
+	if err := d.verdict(); err != nil || len(left) == 0 {
+		return err
+	}
+	return ErrUnfinished
+}
+
+// warn tells a person, or the program that reads the stream, what they should know.
+func (d *driver) warn(text string) {
+	if d.Format == Stream {
+		d.notice("warning", text)
+		return
+	}
+	fmt.Fprintf(d.Err, "heddle: %s\n", plain(text))
 }
 
 // driver turns the events of a session into output. Its writer may be used by
@@ -57,6 +104,7 @@ type driver struct {
 	w       *writer
 	partial *partial // nil unless asked for
 	failed  bool     // the last result was an error
+	last    *result  // with format JSON, which prints one result: the newest
 }
 
 func newDriver(s *session.Session, o Options) *driver {
@@ -75,10 +123,10 @@ func (d *driver) verdict() error {
 }
 
 // turn runs one input to its end.
-func (d *driver) turn(ctx context.Context, in agent.Input) error {
+func (d *driver) turn(ctx context.Context, in ...agent.Input) error {
 	var ended agent.Ended
 	begin := newClock()
-	for ev, err := range d.s.Turn(ctx, in) {
+	for ev, err := range d.s.Turn(ctx, in...) {
 		if err != nil {
 			return err
 		}
@@ -98,6 +146,23 @@ func (d *driver) turn(ctx context.Context, in agent.Input) error {
 	}
 	r := d.result(ended, begin)
 	d.failed = r.IsError
+	if d.Format == JSON {
+		d.last = &r
+		return nil
+	}
+	return d.print(r)
+}
+
+// printLast prints the result that was kept back, with the tasks that are left.
+func (d *driver) printLast(left []task.Snapshot) error {
+	if d.last == nil {
+		return nil
+	}
+	for _, t := range left {
+		d.last.Unfinished = append(d.last.Unfinished, taskBrief{t.ID, t.Kind, t.Description})
+	}
+	r := *d.last
+	d.last = nil
 	return d.print(r)
 }
 

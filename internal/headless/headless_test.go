@@ -19,6 +19,7 @@ import (
 	"heddle/internal/model/scripted"
 	"heddle/internal/permission"
 	"heddle/internal/session"
+	"heddle/internal/task"
 	"heddle/internal/tool"
 )
 
@@ -55,8 +56,13 @@ func sitting(t testing.TB, s script) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tasks, err := task.NewRuntime(task.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	sess, err := session.New(session.Parts{
-		ID: session.NewID(), Dir: "/", Prompt: "prompt", Model: "m", Models: s, Scope: tool.NewScope("/", "/"),
+		Tasks: tasks,
+		ID:    session.NewID(), Dir: "/", Prompt: "prompt", Model: "m", Models: s, Scope: tool.NewScope("/", "/"),
 		Tools: pool.Wrap(gate.Middleware), Gate: gate, Dialog: session.NewDialog(gate),
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool,
 	for {
 		next, open := c.next(ctx)
 		if !open {
-			return d.verdict()
+			return c.finish(ctx)
 		}
 		if err := c.run(ctx, next); err != nil {
 			return err
@@ -60,6 +60,8 @@ func (c *conversation) run(ctx context.Context, next queued) error {
 	case next.bad != nil:
 		c.notice("warning", next.bad.Error())
 		return nil
+	case next.woken != nil:
+		return c.turn(ctx, next.woken...)
 	case next.silent:
 		return c.s.Note(next.input)
 	}
@@ -80,8 +82,9 @@ type conversation struct {
 // queued is an input that waits for its turn.
 type queued struct {
 	input  agent.Input
-	silent bool  // no turn
-	bad    error // a line that could not be used, told in its place
+	silent bool          // no turn
+	woken  []agent.Input // what background work has to tell, instead
+	bad    error         // a line that could not be used, told in its place
 }
 
 // next waits for the next input; open is false when there will be none.
@@ -95,11 +98,19 @@ func (c *conversation) next(ctx context.Context) (q queued, open bool) {
 		}
 		closed := c.closed
 		c.mu.Unlock()
+		woken, notice := c.s.Wake()
+		if notice != "" {
+			c.warn(notice)
+		}
+		if woken != nil {
+			return queued{woken: woken}, true
+		}
 		if closed || ctx.Err() != nil || c.w.err() != nil {
 			return queued{}, false
 		}
 		select {
 		case <-c.arrived:
+		case <-c.s.Arrived():
 		case <-ctx.Done():
 			return queued{}, false
 		}

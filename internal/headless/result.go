@@ -9,6 +9,7 @@ import (
 	"heddle/internal/agent"
 	"heddle/internal/message"
 	"heddle/internal/model"
+	"heddle/internal/task"
 )
 
 // result is the last message of a turn.
@@ -27,6 +28,15 @@ type result struct {
 	Denials   []denial              `json:"permission_denials"`
 	Terminal  string                `json:"terminal_reason"`
 	APIStatus int                   `json:"api_error_status,omitempty"`
+	// Unfinished are the background tasks that end with the run.
+	Unfinished []taskBrief `json:"unfinished_tasks,omitempty"`
+}
+
+// taskBrief names a task.
+type taskBrief struct {
+	ID          task.ID   `json:"task_id"`
+	Kind        task.Kind `json:"task_type"`
+	Description string    `json:"description"`
 }
 
 type modelUsage struct {

@@ -45,6 +45,10 @@ type Parts struct {
 	Gate    *permission.Gate
 	Dialog  *Dialog
 	Tasks   *task.Runtime
+	Inbox   *Inbox // of Tasks
+	// Adopt returns the runner for a task that an earlier run of the program left
+	// running, or nil. May be nil.
+	Adopt func(task.Record) task.Runner
 	// Brief is put in front of the first message, and of the first after a
 	// compaction. May be nil.
 	Brief func() string
@@ -65,6 +69,11 @@ type Session struct {
 	conv  *agent.Context // belongs to the running turn
 	log   *log
 
+	remind bool // the model is to hear what runs; belongs to the running turn
+
+	wakes sync.Mutex
+	idle  int // turns in a row that only timers started
+
 	turns sync.Mutex // held by the running turn
 
 	mu        sync.Mutex
@@ -79,6 +88,9 @@ var ErrInterrupted = errors.New("interrupted by the user")
 
 // New wires a session from its parts, and continues what the transcript holds.
 func New(p Parts) (*Session, error) {
+	if p.Inbox == nil {
+		p.Inbox = NewInbox()
+	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -89,6 +101,9 @@ func New(p Parts) (*Session, error) {
 	}
 	s.conv = agent.NewContext(prompt, p.Scope)
 	past := s.recall(p.Past)
+	if err := s.recoverTasks(p.Past); err != nil {
+		return nil, err
+	}
 	s.first = cmp.Or(p.Model, past)
 	if err := s.setModel(s.first); err != nil {
 		return nil, err
@@ -130,8 +145,9 @@ func (s *Session) About() About {
 
 // Turn works on input until the model has nothing more to do, and yields what
 // happens. Every message is in the transcript before it is yielded. "/compact" as
-// the whole text of a person's input compacts the conversation instead.
-func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.Event, error] {
+// the whole text of a person's input compacts the conversation instead. What tasks have
+// told meanwhile is read first.
+func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
 		s.turns.Lock()
 		defer s.turns.Unlock()
@@ -141,7 +157,7 @@ func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.E
 		defer s.setInterrupt(nil)
 		defer s.log.sync()
 		s.parts.Gate.Begin("") // refusals count from zero
-		s.title(input)
+		s.begin(input)
 		for ev, err := range s.events(ctx, input) {
 			if err != nil {
 				yield(nil, err)
@@ -149,7 +165,11 @@ func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.E
 			}
 			s.observe(ev)
 			explain(s.parts.Logger, ev)
-			for _, notice := range s.log.record(ev) {
+			notices := s.log.record(ev)
+			if len(notices) == 0 {
+				s.delivered(ev)
+			}
+			for _, notice := range notices {
 				if !yield(agent.Notice{Text: notice}, nil) {
 					return
 				}
@@ -164,7 +184,7 @@ func (s *Session) Turn(ctx context.Context, input agent.Input) iter.Seq2[agent.E
 // title names the session after the first thing a person says in it. The message
 // itself begins with what every agent must know, which names nothing.
 func (s *Session) title(input agent.Input) {
-	if s.conv.History.Len() > 0 || input.Origin != agent.Human {
+	if s.conv.History.Len() > 0 {
 		return
 	}
 	text := message.Message{Content: input.Content}.Text()
@@ -188,17 +208,35 @@ func firstRunes(s string, n int) string {
 	return s
 }
 
-func (s *Session) events(ctx context.Context, input agent.Input) iter.Seq2[agent.Event, error] {
+func (s *Session) events(ctx context.Context, input []agent.Input) iter.Seq2[agent.Event, error] {
 	cfg := s.config()
-	if instructions, ok := compactCommand(input); ok {
-		return agent.Compact(ctx, cfg, instructions)
+	if len(input) == 1 {
+		if instructions, ok := compactCommand(input[0]); ok {
+			return agent.Compact(ctx, cfg, instructions)
+		}
 	}
-	return agent.Run(ctx, cfg, input)
+	all := s.parts.Inbox.Take(true)
+	for _, in := range input {
+		all = append(all, s.reminded(in))
+	}
+	return agent.Run(ctx, cfg, all...)
+}
+
+// begin notes what a person says.
+func (s *Session) begin(input []agent.Input) {
+	for _, in := range input {
+		if in.Origin == agent.Human {
+			s.title(in)
+			s.wakes.Lock()
+			s.idle = 0
+			s.wakes.Unlock()
+		}
+	}
 }
 
 func (s *Session) config() agent.Config {
 	return agent.Config{
-		Context: s.conv, Tools: s.parts.Tools, Limits: s.parts.Limits, Brief: s.parts.Brief,
+		Context: s.conv, Tools: s.parts.Tools, Limits: s.parts.Limits, Brief: s.brief, Inbox: s.parts.Inbox,
 		Agent: model.Agent{Type: "main"},
 		Choose: func() agent.Choice {
 			s.mu.Lock()

@@ -224,3 +224,30 @@ func withContent(m Message, blocks []message.Block) Message {
 	m.Message.Content = blocks
 	return m
 }
+
+// Arrived returns what has reached the conversation: the ids of tool calls that have
+// their own result, and those that senders gave to messages. A result that was made up
+// because the real one is lost does not count.
+func Arrived(records []Record) map[string]bool {
+	in := map[string]bool{}
+	result := func(r message.ToolResult) {
+		if len(r.Content) == 1 && r.Content[0] == (message.Text{Text: interruptedText}) {
+			return
+		}
+		in[r.ToolUseID] = true
+	}
+	for _, r := range records {
+		switch r := r.(type) {
+		case Result:
+			result(r.Result)
+		case Message:
+			if r.InputID != "" {
+				in[r.InputID] = true
+			}
+			for _, b := range results(r) {
+				result(b)
+			}
+		}
+	}
+	return in
+}

@@ -1,0 +1,152 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/task"
+	"heddle/internal/transcript"
+)
+
+// recoverTasks takes up the tasks that an earlier run of the program left behind.
+func (s *Session) recoverTasks(past []transcript.Record) error {
+	if len(past) == 0 {
+		return nil
+	}
+	in := transcript.Arrived(past)
+	adopt := s.parts.Adopt
+	if adopt == nil {
+		adopt = func(task.Record) task.Runner { return nil }
+	}
+	err := s.parts.Tasks.Recover(func(carrier string) bool { return in[carrier] }, adopt)
+	if err != nil {
+		return fmt.Errorf("take up the tasks of before: %w", err)
+	}
+	s.remind = len(s.Unfinished()) > 0
+	return nil
+}
+
+// delivered tells the tasks that what brings their end stands in the transcript.
+func (s *Session) delivered(ev agent.Event) {
+	switch ev := ev.(type) {
+	case agent.ToolEnded:
+		s.parts.Tasks.Delivered(ev.Use.ID)
+	case agent.Added:
+		if ev.Origin == agent.Notification && ev.InputID != "" {
+			s.parts.Tasks.Delivered(ev.InputID)
+		}
+	}
+}
+
+// Unfinished are the tasks that run in the background.
+func (s *Session) Unfinished() []task.Snapshot {
+	var running []task.Snapshot
+	for _, t := range s.parts.Tasks.List() {
+		if !t.Status.Terminal() && t.Backgrounded {
+			running = append(running, t)
+		}
+	}
+	return running
+}
+
+// brief is what a history begins with: after a compaction, that is also what runs.
+func (s *Session) brief() string {
+	text := ""
+	if s.parts.Brief != nil {
+		text = s.parts.Brief()
+	}
+	if running := task.Statuses(s.Unfinished()); running != "" {
+		text += "\n\n" + running
+	}
+	return text
+}
+
+// reminded puts what runs in front of the first input after a resume.
+func (s *Session) reminded(in agent.Input) agent.Input {
+	if !s.remind || in.Origin != agent.Human {
+		return in
+	}
+	s.remind = false
+	if text := task.Statuses(s.Unfinished()); text != "" {
+		in.Content = append([]message.Block{message.Text{Text: text}}, in.Content...)
+	}
+	return in
+}
+
+// timers is how many turns in a row may be started by nothing but timers of the model's
+// own: a model that sets one after the other works for nobody.
+const timers = 10
+
+// Wake returns what tasks have to tell while the conversation is idle, as the input of
+// a turn; nil if there is nothing. A notice says that the model was left asleep.
+func (s *Session) Wake() (in []agent.Input, notice string) {
+	s.wakes.Lock()
+	defer s.wakes.Unlock()
+	empty, onlyTimers := s.parts.Inbox.state()
+	switch {
+	case empty:
+		return nil, ""
+	case !onlyTimers:
+		s.idle = 0
+	case s.idle >= timers:
+		if s.idle++; s.idle == timers+1 {
+			notice = fmt.Sprintf("The model woke itself by timers %d times in a row and was not woken again; write to it to go on.", timers)
+		}
+		return nil, notice
+	default:
+		s.idle++
+	}
+	return s.parts.Inbox.Take(true), ""
+}
+
+// Arrived tells that tasks may have something to tell: see [Session.Wake].
+func (s *Session) Arrived() <-chan struct{} { return s.parts.Inbox.Arrived() }
+
+// Patience is how long a run that nobody watches waits for background work, from the
+// end of its last turn on.
+type Patience struct {
+	Shells time.Duration
+	Others time.Duration // agents, monitors; 0 is for ever
+}
+
+// Await waits, while the conversation is idle, for what background work has to tell, and
+// returns it as the input of a turn. It returns nil when there is no more work, patience
+// is over, or ctx is done; what runs then is left to [Session.Close].
+func (s *Session) Await(ctx context.Context, p Patience) (in []agent.Input, notice string) {
+	began := time.Now()
+	for {
+		if in, notice = s.Wake(); in != nil || notice != "" {
+			return in, notice
+		}
+		left, ok := p.left(s.Unfinished(), time.Since(began))
+		if !ok || ctx.Err() != nil {
+			return nil, ""
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-s.Arrived():
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// left is how much longer the tasks are waited for.
+func (p Patience) left(running []task.Snapshot, waited time.Duration) (left time.Duration, ok bool) {
+	const forever = 1 << 62
+	for _, t := range running {
+		limit := p.Shells
+		if t.Awaited {
+			limit = p.Others
+			if limit == 0 {
+				limit = forever
+			}
+		}
+		left = max(left, limit-waited)
+	}
+	return left, left > 0
+}

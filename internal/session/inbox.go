@@ -1,0 +1,78 @@
+package session
+
+import (
+	"slices"
+	"sync"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/task"
+)
+
+// Inbox holds what tasks tell the main conversation until that reads it. It is the
+// [task.Notifier] of the session's tasks and the [agent.Inbox] of its agent.
+type Inbox struct {
+	arrived chan struct{} // of capacity 1: something did, look again
+
+	mu   sync.Mutex
+	held []task.Notification
+}
+
+// NewInbox returns an empty inbox.
+func NewInbox() *Inbox { return &Inbox{arrived: make(chan struct{}, 1)} }
+
+// Notify takes n in.
+func (b *Inbox) Notify(n task.Notification) {
+	b.mu.Lock()
+	b.held = append(b.held, n)
+	b.mu.Unlock()
+	select {
+	case b.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Withdraw takes back the notification with an id, if nobody has read it.
+func (b *Inbox) Withdraw(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.held, func(n task.Notification) bool { return n.ID() == id })
+	if i < 0 {
+		return false
+	}
+	b.held = slices.Delete(b.held, i, i+1)
+	return true
+}
+
+// Take returns what is to be read now, oldest first: while the agent is at work, only
+// what concerns a task that still runs.
+func (b *Inbox) Take(idle bool) []agent.Input {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var in []agent.Input
+	b.held = slices.DeleteFunc(b.held, func(n task.Notification) bool {
+		if !idle && n.Priority != task.Next {
+			return false
+		}
+		in = append(in, agent.Input{
+			Content: []message.Block{message.Text{Text: n.XML()}}, Origin: agent.Notification, ID: n.ID(),
+		})
+		return true
+	})
+	return in
+}
+
+// Arrived tells that something may be there to be read.
+func (b *Inbox) Arrived() <-chan struct{} { return b.arrived }
+
+// state reports whether anything is held, and whether that is only ends of timers.
+func (b *Inbox) state() (empty, timers bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.held {
+		if !n.Task.Timer {
+			return false, false
+		}
+	}
+	return len(b.held) == 0, true
+}
