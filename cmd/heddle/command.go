@@ -94,6 +94,7 @@ is named by ANTHROPIC_BASE_URL or OPENAI_BASE_URL. State is kept in ~/.heddle, o
 HEDDLE_HOME. Without a key, "heddle demo" shows what heddle does.
 
 Exit codes: 0 done, 1 the run ended with an error, 2 wrong usage or settings,
+3 done, but background work was ended before it was,
 130 interrupted, 143 terminated.
 `)
 	return nil

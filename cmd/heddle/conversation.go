@@ -56,6 +56,7 @@ func runConversation(ctx context.Context, args []string, std stdio) error {
 func drive(ctx context.Context, s *session.Session, prompt string, o *options, std stdio) error {
 	h := headless.Options{
 		Format: headless.Format(o.outputFormat), Partial: o.partial, Replay: o.replay, Out: std.out, Err: std.err,
+		Patience: session.Patience{Shells: o.shellGrace, Others: o.backgroundWait},
 	}
 	if h.Format == "" {
 		h.Format = headless.Text
@@ -66,8 +67,11 @@ func drive(ctx context.Context, s *session.Session, prompt string, o *options, s
 	} else {
 		err = headless.Run(ctx, s, prompt, h)
 	}
-	if errors.Is(err, headless.ErrFailed) {
+	switch {
+	case errors.Is(err, headless.ErrFailed):
 		return exitError(exitFailed)
+	case errors.Is(err, headless.ErrUnfinished):
+		return exitError(exitUnfinished)
 	}
 	return err
 }

@@ -29,6 +29,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1   // the run ended with an error result
 	exitUsage       = 2   // a flag, a value or a file given by the user is wrong
+	exitUnfinished  = 3   // it ended well, and background work that was not done was ended
 	exitInterrupted = 130 // SIGINT
 	exitTerminated  = 143 // SIGTERM, as a shell reports it
 )

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 )
 
@@ -21,16 +22,18 @@ type options struct {
 	outputFormat string
 	inputFormat  string
 
-	resume     string
-	last       bool
-	fork       bool
-	sessionID  string
-	name       string
-	noPersist  bool
-	model      string
-	effort     string
-	maxTurns   int
-	maxBudget  float64
+	resume                                     string
+	last                                       bool
+	fork                                       bool
+	sessionID                                  string
+	name                                       string
+	noPersist                                  bool
+	model                                      string
+	effort                                     string
+	maxTurns                                   int
+	maxBudget                                  float64
+	backgroundWait, shellGrace, blockingBudget time.Duration
+
 	settings   string
 	sources    list
 	sourcesSet bool
@@ -141,6 +144,13 @@ func (o *options) flags() *flag.FlagSet {
 	text(&o.effort, "think `LEVEL`: low, medium, high, xhigh or max", "effort")
 	fs.Func("max-turns", "stop after `N` answers of the model", func(s string) error { return positiveInt(&o.maxTurns, s) })
 	fs.Func("max-budget-usd", "stop when the session has cost `X` dollars", func(s string) error { return positive(&o.maxBudget, s) })
+	duration := func(p *time.Duration, usage, name string) {
+		fs.Func(name, usage, func(s string) error { return notNegative(p, s) })
+	}
+	o.backgroundWait, o.shellGrace = defaultBackgroundWait, defaultShellGrace
+	duration(&o.backgroundWait, "when the last answer is given, wait up to `D` for agents and monitors in the background; 10m if not given, 0 for ever", "background-wait")
+	duration(&o.shellGrace, "and up to `D` for commands in the background; 5s if not given", "shell-grace")
+	duration(&o.blockingBudget, "let no call wait longer than `D` for a command: it goes on in the background", "blocking-budget")
 	values(&o.allowed, nil, "allow calls by `RULES`, such as \"Bash(go test *),Edit\"", "allowedTools", "allowed-tools")
 	values(&o.disallowed, nil, "refuse calls by `RULES`", "disallowedTools", "disallowed-tools")
 	values(&o.tools, &o.toolsSet, "offer only these built-in `TOOLS`; \"\" for none, default for all", "tools")
@@ -169,6 +179,21 @@ func positiveInt(p *int, s string) error {
 		return errNotPositive
 	}
 	*p = n
+	return nil
+}
+
+// How long a run waits for background work after its last answer.
+const (
+	defaultBackgroundWait = 10 * time.Minute
+	defaultShellGrace     = 5 * time.Second
+)
+
+func notNegative(p *time.Duration, s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return usageError{"want a time such as 90s or 10m"}
+	}
+	*p = d
 	return nil
 }
 

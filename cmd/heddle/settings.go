@@ -21,7 +21,8 @@ type settings struct {
 	Env         map[string]string         `json:"env"`
 	Providers   map[string]providerConfig `json:"providers"`
 	model.Settings
-	Web webSettings `json:"web"`
+	Web   webSettings  `json:"web"`
+	Tasks taskSettings `json:"tasks"`
 	// Trusted are the projects, or folders of projects, whose own settings may allow,
 	// run and send. It does not count in a project's own files.
 	Trusted []string `json:"trustedProjects"`
@@ -44,6 +45,16 @@ type providerConfig struct {
 	Version string   `json:"version"`   // of the Anthropic API
 	Betas   []string `json:"betas"`     // of the Anthropic API
 	Limit   int      `json:"maxConcurrent"`
+}
+
+// taskSettings bound what runs in the background. What is 0 has its default.
+type taskSettings struct {
+	Foreground     bool    `json:"disableBackground"`     // a timeout ends a command
+	LifeHours      float64 `json:"shellLifeHours"`        // of a command in the background; 24
+	OutputLimit    int64   `json:"outputLimitMB"`         // of one task; 5000
+	SessionLimit   int64   `json:"sessionOutputLimitMB"`  // of all tasks of a session; 20000
+	KeepDays       float64 `json:"keepOutputDays"`        // of sessions that are over; 30
+	BlockingBudget float64 `json:"blockingBudgetSeconds"` // as --blocking-budget
 }
 
 type webSettings struct {
@@ -74,6 +85,11 @@ func findPlace() (place, error) {
 // projectDir is where the transcripts of this directory's sessions lie.
 func (p place) projectDir() string {
 	return filepath.Join(p.home, "projects", config.ProjectKey(p.dir))
+}
+
+// taskDir is where the tasks of a session keep their output and their journal.
+func (p place) taskDir(session string) string {
+	return filepath.Join(p.projectDir(), session, "tasks")
 }
 
 // layersOf reads the settings that the flags let in. The flags that are settings

@@ -51,6 +51,10 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 		left = append(left, "web")
 		set.Web = mine.Web
 	}
+	if set.Tasks != mine.Tasks {
+		left = append(left, "tasks")
+		set.Tasks = mine.Tasks
+	}
 	set.Trusted = mine.Trusted
 	if len(left) > 0 {
 		fmt.Fprintf(stderr, "heddle: this project is not trusted, so its settings of %s do not count. If you trust it, add %q to trustedProjects in %s\n",

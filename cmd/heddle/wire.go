@@ -144,8 +144,12 @@ func brief(p place, o *options, stderr io.Writer) func() string {
 // addTools adds the tools of the main conversation, behind the gate, and what
 // their calls work with.
 func addTools(parts *session.Parts, p place, o *options, set settings, m *models, stderr io.Writer) error {
-	state := filepath.Join(p.projectDir(), parts.ID, "tasks")
-	tasks, err := task.NewRuntime(task.Options{Dir: state})
+	state := p.taskDir(parts.ID)
+	parts.Inbox = session.NewInbox()
+	tasks, err := task.NewRuntime(task.Options{
+		Dir: state, Notifier: parts.Inbox,
+		Limits: task.Limits{Task: set.Tasks.OutputLimit * 1e6, Session: set.Tasks.SessionLimit * 1e6},
+	})
 	if err != nil {
 		return err
 	}
@@ -158,7 +162,9 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		builtin.NotebookEdit(files),
 		builtin.Glob(),
 		builtin.Grep(),
-		builtin.Bash(builtin.BashOptions{Tasks: tasks, Env: env}),
+		builtin.Bash(bashOptions(o, set, tasks, env)),
+		builtin.TaskOutput(tasks),
+		builtin.TaskStop(tasks),
 		builtin.WebFetch(builtin.WebOptions{AllowPrivate: set.Web.AllowPrivate}),
 		builtin.TodoWrite(),
 		builtin.AskUserQuestion(parts.Dialog),
@@ -179,6 +185,21 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 	parts.Scope.MayRead = parts.Gate.MayRead
 	parts.Scope.Extra = absolute(p.dir, set.Permissions.Directories)
 	return nil
+}
+
+// bashOptions says how commands run.
+func bashOptions(o *options, set settings, tasks *task.Runtime, env func() []string) builtin.BashOptions {
+	b := builtin.BashOptions{
+		Tasks: tasks, Env: env, Foreground: set.Tasks.Foreground, Budget: o.blockingBudget,
+		Life: time.Duration(set.Tasks.LifeHours * float64(time.Hour)),
+	}
+	if b.Budget == 0 {
+		b.Budget = time.Duration(set.Tasks.BlockingBudget * float64(time.Second))
+	}
+	if o.print && o.inputFormat != "stream-json" {
+		b.Closing = fmt.Sprintf("Nobody goes on with this conversation after your final answer: what still runs %v later is ended. Wait with TaskOutput for what the answer needs.", o.shellGrace)
+	}
+	return b
 }
 
 // chosenTools says which tools the flags offer.

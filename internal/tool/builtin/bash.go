@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"heddle/internal/task"
@@ -19,13 +21,16 @@ var bashPrompt string
 
 var bashSchema = json.RawMessage(`{"type":"object","properties":{` +
 	`"command":{"type":"string","description":"The command to run"},` +
-	`"timeout":{"type":"integer","description":"Milliseconds after which the command is ended; 120000 by default, 600000 at most"},` +
-	`"description":{"type":"string","description":"What the command does, in five to ten words"}},` +
+	`"timeout":{"type":"integer","description":"Milliseconds to wait for the end before the command goes on in the background; 120000 by default, 600000 at most. With run_in_background: after which it is ended"},` +
+	`"description":{"type":"string","description":"What the command does, in five to ten words"},` +
+	`"run_in_background":{"type":"boolean","description":"Do not wait: return at once, and be told when it ends"}},` +
 	`"required":["command"],"additionalProperties":false}`)
 
 const (
 	bashTimeout    = 120 * time.Second
 	bashTimeoutMax = 600 * time.Second
+	// bashLife is how long a command in the background may run, if nothing else is said.
+	bashLife = 24 * time.Hour
 	// bashOutput is how much output a result holds, in bytes.
 	bashOutput = 30_000
 	// bashDescription is how long a description may be that is made of the command.
@@ -36,6 +41,16 @@ const (
 type BashOptions struct {
 	Tasks *task.Runtime
 	Env   func() []string // see [shell.Environment]
+	// Life is how long a command in the background may run at most; 0 is a day.
+	Life time.Duration
+	// Budget is how long a call may wait for a command at most, whatever its timeout
+	// says, before the command goes on in the background; 0 is no such limit.
+	Budget time.Duration
+	// Foreground keeps commands from going to the background: the timeout ends them.
+	Foreground bool
+	// Closing says, to the model, what becomes of commands in the background when
+	// it has given its final answer; empty: they run on.
+	Closing string
 }
 
 // Bash returns the tool that runs commands.
@@ -60,6 +75,9 @@ type bashInput struct {
 	Command     string `json:"command"`
 	Timeout     number `json:"timeout"`
 	Description string `json:"description"`
+	Background  flag   `json:"run_in_background"`
+
+	life time.Duration // after which it is ended
 }
 
 func decodeBash(c tool.Call) (bashInput, error) {
@@ -75,6 +93,7 @@ func decodeBash(c tool.Call) (bashInput, error) {
 	return in, nil
 }
 
+// limit is how long the call waits.
 func (in bashInput) limit() time.Duration {
 	if in.Timeout <= 0 {
 		return bashTimeout
@@ -82,25 +101,69 @@ func (in bashInput) limit() time.Duration {
 	return min(time.Duration(in.Timeout)*time.Millisecond, bashTimeoutMax)
 }
 
+// life is after which time the command is ended.
+func (o BashOptions) life(in bashInput) time.Duration {
+	life := o.Life
+	if life == 0 {
+		life = bashLife
+	}
+	switch {
+	case o.Foreground:
+		return in.limit()
+	case bool(in.Background) && in.Timeout > 0:
+		return min(life, time.Duration(min(in.Timeout, number(life.Milliseconds())))*time.Millisecond)
+	}
+	return life
+}
+
 func (o BashOptions) run(ctx context.Context, c tool.Call, in bashInput) tool.Result {
 	dir, notice := standing(c.Scope)
+	in.Background = in.Background && !flag(o.Foreground)
+	in.life = o.life(in)
 	description := in.Description
 	if description == "" {
 		description = clipMiddle(strings.Join(strings.Fields(in.Command), " "), bashDescription)
 	}
 	t, err := o.Tasks.Start(
-		task.Spec{Kind: task.LocalBash, Owner: task.ID(c.Scope.Agent), Description: description, ToolUseID: c.ID},
-		shell.Runner{Command: in.Command, Dir: dir, Env: o.Env(), Timeout: in.limit()},
+		task.Spec{
+			Kind: task.LocalBash, Owner: task.ID(c.Scope.Agent), Description: description, ToolUseID: c.ID,
+			Background: bool(in.Background), Timer: isTimer(in.Command),
+		},
+		&shell.Runner{Command: in.Command, Dir: dir, Env: o.Env(), Timeout: in.life},
 	)
 	if err != nil {
 		return tool.Failf("The command was not started: %v", err)
 	}
-	t.Attach(ctx, 0)
+	outcome := task.Backgrounded
+	if !in.Background {
+		outcome = t.Attach(ctx, o.budget(in))
+	}
 	r := newBashReport(t.Snapshot(), in)
 	r.remark(notice)
+	if outcome == task.Backgrounded {
+		return r.background(o)
+	}
 	r.remark(follow(c.Scope, dir, r.detail.Dir))
 	return r.result()
 }
+
+// budget is how long a call waits for its command; 0 is to its end.
+func (o BashOptions) budget(in bashInput) time.Duration {
+	switch {
+	case o.Foreground:
+		return 0
+	case o.Budget > 0:
+		return min(o.Budget, in.limit())
+	}
+	return in.limit()
+}
+
+// isTimer reports whether a command does nothing but let time pass, and perhaps say so.
+func isTimer(command string) bool { return timer().MatchString(command) }
+
+var timer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*sleep\s+[0-9.]+[smhd]?\s*((;|&&)\s*(echo\b[^;&|<>$]*|true|:)\s*)?;?\s*$`)
+})
 
 // standing returns the directory where a command starts: the one that the last
 // command left or, if that is gone, the nearest one above it that is still there.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"heddle/internal/task"
 	"heddle/internal/task/shell"
@@ -23,6 +24,10 @@ type bashData struct {
 	TimedOut       int64  `json:"timedOutAfterMs,omitempty"`
 	TaskID         string `json:"taskId"`
 	RawOutputPath  string `json:"rawOutputPath"`
+	// Set if the command goes on in the background.
+	BackgroundID string `json:"backgroundTaskId,omitempty"`
+	ByUser       bool   `json:"backgroundedByUser,omitempty"`
+	EndsWithRun  bool   `json:"backgroundEndsWithFinalResponse,omitempty"`
 	// Set if Stdout was shortened.
 	OutputPath string `json:"persistedOutputPath,omitempty"`
 	OutputSize int64  `json:"persistedOutputSize,omitempty"`
@@ -67,6 +72,38 @@ func (r *bashReport) result() tool.Result {
 	}
 	res := tool.Text(text)
 	res.IsError, res.Data = r.failed, r.data
+	return res
+}
+
+// background is the result of a command that goes on. What it has printed so far is a
+// part of it, if the call waited.
+func (r *bashReport) background(o BashOptions) tool.Result {
+	budget := o.budget(r.in)
+	waited := time.Since(r.snap.StartedAt)
+	r.data.BackgroundID, r.data.EndsWithRun = string(r.snap.ID), o.Closing != ""
+	switch {
+	case bool(r.in.Background):
+		r.remarkf("Running in the background as task %s.", r.snap.ID)
+	case waited >= budget:
+		r.data.TimedOut = budget.Milliseconds()
+		r.remarkf("Not finished after %v: the command goes on in the background as task %s.", budget, r.snap.ID)
+	default:
+		r.data.ByUser = true
+		r.remarkf("The user moved the command to the background, where it goes on as task %s.", r.snap.ID)
+	}
+	r.remarkf("Its output goes to %s. You will be told when it ends: do something else meanwhile, or wait with TaskOutput, but do not poll or sleep.", r.snap.OutputFile)
+	r.remarkf("It is ended if it still runs %v after its start.", r.in.life)
+	r.remark(o.Closing)
+	if !r.in.Background {
+		r.output()
+	}
+	r.data.Stderr = strings.Join(r.remarks, "\n")
+	text := r.data.Stderr
+	if printed := strings.TrimSuffix(r.data.Stdout, "\n"); printed != "" {
+		text = printed + "\n" + text
+	}
+	res := tool.Text(text)
+	res.Data = r.data
 	return res
 }
 
@@ -146,11 +183,15 @@ func (r *bashReport) ending() {
 	case r.snap.Reason == task.ReasonLeaked:
 		r.data.Interrupted = true
 		r.remarkf("The command could not be ended: %s.", r.snap.Error)
+	case r.snap.Reason == task.ReasonNoSpace:
+		r.remarkf("No space is left on the disk that holds the output (%s), so some of it may be missing. Exit code %d.", r.snap.OutputFile, r.detail.Code)
+	case r.snap.Reason == task.ReasonOutputLimit:
+		r.data.Interrupted = r.snap.Status == task.Killed
+		r.remarkf("The command was ended because its output reached the limit. Print less, or write to a file of its own.")
 	case r.snap.Reason == task.ReasonTimeout:
-		limit := r.in.limit()
-		r.data.Interrupted, r.data.TimedOut = true, limit.Milliseconds()
+		r.data.Interrupted, r.data.TimedOut = true, r.in.life.Milliseconds()
 		r.remarkf("The command was ended because it had not finished after %v. If it needs longer, pass a larger timeout (at most %d).",
-			limit, bashTimeoutMax.Milliseconds())
+			r.in.life, bashTimeoutMax.Milliseconds())
 	case r.snap.Status == task.Killed:
 		r.data.Interrupted = true
 		r.remarkf("The command was interrupted (%s).", r.snap.Reason)

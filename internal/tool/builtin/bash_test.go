@@ -115,10 +115,13 @@ func TestBashTimeoutIsBounded(t *testing.T) {
 	}
 }
 
-// A timeout is never a success, ends who does not want to end, and says what to do.
-func TestBashTimeout(t *testing.T) {
+// Where nothing may go to the background, the timeout is the end: never a success, it ends
+// who does not want to end, and says what to do.
+func TestBashTimeoutInTheForeground(t *testing.T) {
 	t.Parallel()
-	r := newBench(t).call(newBash(t), args{"command": "trap '' TERM; echo a; sleep 60 & wait; sleep 60", "timeout": 300})
+	rt, _ := tasktest.NewRuntime(t)
+	bash := Bash(BashOptions{Tasks: rt, Env: os.Environ, Foreground: true})
+	r := newBench(t).call(bash, args{"command": "trap '' TERM; echo a; sleep 60 & wait; sleep 60", "timeout": 300, "run_in_background": true})
 	text := textOf(r)
 	if !r.IsError || !strings.HasPrefix(text, "a\nThe command was ended because it had not finished after 300ms.") || !strings.Contains(text, "larger timeout") {
 		t.Errorf("got %q", text)
@@ -328,7 +331,7 @@ func TestBashIsATaskOfItsCaller(t *testing.T) {
 	r := bash.Run(t.Context(), tool.Call{ID: "toolu_7", Name: "Bash", Scope: b.scope, Input: json.RawMessage(`{"command":"echo   a\nexit 4"}`)})
 	d := r.Data.(bashData)
 	s, ok := rt.Get(task.ID(d.TaskID))
-	if !ok || s.Kind != task.LocalBash || s.ToolUseID != "toolu_7" || s.Status != task.Failed || s.Reason != task.ReasonExit || !s.Told || s.Description != "echo a exit 4" {
+	if !ok || s.Kind != task.LocalBash || s.ToolUseID != "toolu_7" || s.Status != task.Failed || s.Reason != task.ReasonExit || s.Carrier != "toolu_7" || s.Description != "echo a exit 4" {
 		t.Errorf("task = %+v", s)
 	}
 	if d.ExitCode != 4 || d.RawOutputPath != s.OutputFile || d.Stdout != "a\n" || d.Stderr != "Exit code 4" {
@@ -352,7 +355,7 @@ func TestBashSchema(t *testing.T) {
 	if clean, ok := message.CleanInput(bash.Schema); !ok || string(clean) != string(bash.Schema) {
 		t.Error("the schema is not compact")
 	}
-	if bash.Parallel || bash.Description == "" || strings.Contains(string(bash.Schema), "background") {
+	if bash.Parallel || bash.Description == "" {
 		t.Errorf("tool = %+v", bash)
 	}
 }
