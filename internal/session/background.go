@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"heddle/internal/agent"
@@ -149,4 +150,18 @@ func (p Patience) left(running []task.Snapshot, waited time.Duration) (left time
 		left = max(left, limit-waited)
 	}
 	return left, left > 0
+}
+
+// StopTask ends a task because a person wants it. The model is told.
+func (s *Session) StopTask(id task.ID) error { return s.parts.Tasks.Kill(id, task.ErrKilled) }
+
+// Background moves a task that the conversation waits for to the background, or all of
+// them if id is empty: the conversation goes on.
+func (s *Session) Background(id task.ID) ([]task.Snapshot, error) {
+	return s.parts.Tasks.Background(id)
+}
+
+// WatchTasks yields all tasks, now and after each change, until ctx is done.
+func (s *Session) WatchTasks(ctx context.Context) iter.Seq[[]task.Snapshot] {
+	return s.parts.Tasks.Watch(ctx)
 }

@@ -68,6 +68,27 @@ func (t *Task) Background() {
 	t.rt.changed()
 }
 
+// Background moves a task that somebody waits for to the background: [Task.Background]
+// for those who have only its id. Without an id, it moves all.
+func (r *Runtime) Background(id ID) (moved []Snapshot, err error) {
+	var tasks []*Task
+	r.mu.Lock()
+	for _, t := range r.tasks {
+		if (id == "" || t.ID == id) && !t.snap.Status.Terminal() && !t.snap.Backgrounded {
+			tasks = append(tasks, t)
+		}
+	}
+	r.mu.Unlock()
+	for _, t := range tasks {
+		t.Background()
+		moved = append(moved, t.Snapshot())
+	}
+	if len(tasks) == 0 && id != "" {
+		return nil, fmt.Errorf("task %s: %w in the foreground", id, ErrNotRunning)
+	}
+	return moved, nil
+}
+
 func (t *Task) backgrounded() bool {
 	t.rt.mu.Lock()
 	defer t.rt.mu.Unlock()

@@ -204,3 +204,24 @@ func TestWaitOutlastsEviction(t *testing.T) {
 		}
 	})
 }
+
+func TestBackgroundByID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rt := newRuntime(t, Options{})
+		a, b := start(t, rt, Spec{}, takes(time.Hour, nil)), start(t, rt, Spec{Background: true}, takes(time.Hour, nil))
+		outcome := make(chan Outcome, 1)
+		go func() { outcome <- a.Attach(t.Context(), 0) }()
+		synctest.Wait()
+		if _, err := rt.Background(b.ID); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("a task that nobody waits for: %v", err)
+		}
+		moved, err := rt.Background("")
+		if err != nil || len(moved) != 1 || moved[0].ID != a.ID || !moved[0].Backgrounded || <-outcome != Backgrounded {
+			t.Errorf("Background = %+v, %v", moved, err)
+		}
+		if moved, err := rt.Background(""); err != nil || len(moved) != 0 {
+			t.Errorf("again: %+v, %v", moved, err)
+		}
+	})
+}

@@ -121,10 +121,11 @@ const (
 type compiled struct {
 	rules []rule
 	log   *regexp.Regexp // a line of a log, of code, or of a list of results
-	done  *regexp.Regexp // a question that has its answer, or the name of a test
+	done  *regexp.Regexp // has its answer already, or is a test's name, a comment, markup
 	going *regexp.Regexp // a step that has begun: what ends it is no answer
 	mark  *regexp.Regexp // where an answer is to be typed, without a question
 	item  *regexp.Regexp // of a numbered list
+	visit *regexp.Regexp // an invitation to sign in
 }
 
 // patterns are compiled when first needed: most commands never stall.
@@ -132,10 +133,11 @@ var patterns = sync.OnceValue(func() *compiled {
 	c := &compiled{
 		log: regexp.MustCompile(`^(?:\W{0,2}\d{4}[-/]\d\d|\W{0,2}\d\d:\d\d|\[?(?:info|warn|warning|error|debug|trace|notice|note|hint|fatal|fail|failed|usage|pass|ok)\b` +
 			`|npm |e: |w: |[{}<>|+#/=-]|\d+[|:]|\$ |at )`),
-		done:  regexp.MustCompile(`^(?:[✓✔√✗✘×◇]|(?:--- )?(?:pass|fail)\b)`),
+		done:  regexp.MustCompile(`^(?://|#\s|\* |<!--|[✓✔√✗✘×◇]|(?:--- )?(?:pass|fail)\b)|</\w+>$`),
 		going: regexp.MustCompile(`^\W*(?:re-?)?[a-z]{2,}ing\b`),
 		mark:  regexp.MustCompile(`^(?:(?:\[\w*\] ?)?[>?›❯]{1,3}|#\?)$`),
 		item:  regexp.MustCompile(`^\W{0,3}\d{1,2}\W{1,2}\s*\S`),
+		visit: regexp.MustCompile(visit),
 	}
 	for _, r := range rules {
 		r.re = regexp.MustCompile(r.expr)
@@ -177,6 +179,14 @@ const (
 		`|(?:^|\W)[\[(]y(?:es)?\]?(?:es)?, ?\[?no?\b)`
 )
 
+// visit is what programs say that wait for somebody to visit a page.
+const visit = `\benter the (?:following )?(?:user )?code\b(?:.*to (?:authenticate|sign in|log ?in|continue).*|:? ?[\w-]*:?)$` +
+	`|(?:one-time|device|user|confirmation) (?:\w+ )?code(?: is)?: ?[a-z0-9]{3,}-?[a-z0-9]+$|` +
+	`waiting for (?:authenticat|authori[sz]|log ?in|sign|session\W*$|(?:you|user) to|(?:the )?browser\W*$)|` +
+	`(?:press|hit) \W?(?:enter|any key)\W? to open\b.*|` +
+	`(?:open|visit|go to|copy and paste) (?:the following |this |the |following )?(?:url|link|page|address)\b.*(?:log ?in|sign|authori[sz]|authenticat|browser|:$)|` +
+	`^\W*log ?in at:$`
+
 // rules are tried in this order: the more telling first.
 var rules = []rule{
 	{kind: wantHostKey, cursor: anywhere, expr: `continue connecting \(yes/no|type 'yes', 'no' or the fingerprint|store key in cache\?|accept \(t\)emporarily`},
@@ -196,7 +206,7 @@ var rules = []rule{
 	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + tail + `|.{0,100}[:?>]$)`},
 	{kind: wantInput, cursor: behind, expr: `\(enter '?c'? to cancel\):$`},
 	{kind: wantChoice, cursor: anywhere, expr: `^\W*(?:please )?(?:select|choose|pick|enter)\b.{0,80}\b(?:option|choice|selection|number|one of)\b[^.;=]{0,90}[:?\])]\W*$`},
-	{kind: wantChoice, cursor: behind, expr: `\b(?:selection|choice|option)\s*[?:>]` + tail + `|^#\?$|what now>$|\[\d+(?:-|\.\.)\d+\][:?]?$`},
+	{kind: wantChoice, cursor: behind, expr: `\b(?:selection|choice|option)\s*[?:>]+$|^#\?$|what now>$|\[\d+(?:-|\.\.)\d+\][:?]?$`},
 	{kind: wantChoice, cursor: behind, expr: `\([a-z]\)\w*(?:,? ?(?:/|,|or|\|) ?(?:or )?\w*\([a-z]\)[\w -]*){1,}.{0,8}$`},
 	{kind: wantConfirmation, cursor: behind, expr: `\[[ynaqdhm]{3,}\]\s*$|\? ?\(y(?:es)?\)$|› no / yes$|› \(y/n\)$|\[(?:[a-z],){2,}[a-z?]\]\??$|\b(?:yes|ignore|retry|fix)/(?:no|cancel)(?:/\w+)*\?$|<y>\?( \(y or a to all\))?$`},
 	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^\W*|[.!?:;)] +)(?:do you (?:want|wish|really|still|also|agree|accept|trust|like|approve|confirm|consent|have|plan|prefer|intend)|would you|shall (?:i|we)|are you (?:sure|certain|ready|ok)|(?:is|was) (?:this|that) (?:ok|okay|correct|right)|ready to)\b[^?]*\?` + tail},
@@ -204,14 +214,15 @@ var rules = []rule{
 	{kind: wantConfirmation, cursor: anywhere, expr: `\b(?:type|answer)\W+(?:yes|y|the name|[\w-]+)\b.{0,60}\b(?:to (?:continue|confirm|proceed|accept|delete)|or '?no'?)\b.{0,60}$`},
 	{kind: wantConfirmation, cursor: behind, expr: `^(?:\S+: )?(?:\W*)(?:overwrite|replace|remove|delete|descend|install|uninstall|upgrade|update|apply|accept|abort|create|use|save|merge|reset|send|try|enable|should|do|does|did|is|are|was|can|may|will|have|ok|okay|confirm|clear|fix|stage|discard|unstage)\b[^?]*\?` + tail},
 
-	{kind: wantUser, cursor: behind, expr: `\b(?:user ?name|user|login(?: as)?|account|e-?mail(?: address)?)\b[^:?=;]{0,60}(?: '[^']*')?:$`},
+	{kind: wantUser, cursor: behind, expr: `\b(?:user ?name|user|login(?: as)?|account(?: name| id)?|e-?mail(?: address)?)(?: for \S+)?(?: ?[\[(][^\])]*[\])])?:$`},
 
-	{kind: wantCommand, cursor: behind, expr: `^(?:>>>|\.\.\.|\((?:gdb|lldb|pdb|i?pdb\+?\+?|dlv|rdb(?::\d+)?|byebug|parted|arktos)\)|ipdb>|in \[\d+\]:|irb\([^)]*\):\d+(?::\d+)?[>*]|\[\d+\] pry\([^)]*\)>|iex\(\d+\)>|(?:mysql|sqlite|sqlite3|scala|jshell|ghci|prelude|php|cqlsh|sftp|ftp|telnet|debug|mongosh|test|redis|nslookup|julia|hive|spark-sql|psql|lua)>|mariadb \[[^\]]*\]>|\w[\w-]*[=(-][#>]|[\w.-]+:\d+>|command \(m for help\):|'?(?:\[\w+@[\w.-]+ [^\]]+\]|[\w.-]+@[\w.-]+:\S*|(?:ba|z|da)?sh-[\d.]+)[$#%]|ps \w:\\.*>|\w:\\[^>]*>)$`},
+	{kind: wantCommand, cursor: behind, expr: `^(?:>>>|\((?:gdb|lldb|pdb|i?pdb\+?\+?|dlv|rdb(?::\d+)?|byebug|parted)\)|ipdb>|in \[\d+\]:|irb\([^)]*\):\d+(?::\d+)?[>*]|\[\d+\] pry\([^)]*\)>|iex\(\d+\)>|(?:mysql|sqlite|sqlite3|scala|jshell|ghci|prelude|php|cqlsh|sftp|ftp|telnet|debug|mongosh|test|redis|nslookup|julia|hive|spark-sql|psql|lua)>|mariadb \[[^\]]*\]>|\w[\w-]*[=(-][#>]|[\w.-]+:\d+>|command \(m for help\):|'?(?:\[\w+@[\w.-]+ [^\]]+\]|[\w.-]+@[\w.-]+:\S*|(?:ba|z|da)?sh-[\d.]+)[$#%]|ps \w:\\.*>|\w:\\[^>]*>)$`},
 	{kind: wantCommand, cursor: apart, expr: `^[>$#]$|^[a-z][\w.@:/~()\[\]-]{0,30}>$`},
 
 	{kind: wantInput, cursor: anywhere, expr: `^\W*(?:enter|please (?:enter|type|input|provide|specify|paste|supply))\b[^.;={}<]{0,80}[:?>]$`},
 	{kind: wantInput, cursor: behind, expr: `^\? \S|\benter (?:an?|the|your)\b[^.;={}]{0,80}[:?>]$|^question .+:$|: :$|\bvalue for\b.*:$`},
-	{kind: wantInput, cursor: behind, expr: `^[a-z][\w .,'/-]{0,80}(?:\([^)]*\) ?)?[\[(][^\])]*[\])] ?:$|\((?:default|default value)[: =][^)]*\)\s*(?:[\[(][^\])]*[\])])?\s*[:?]?$|\[[nym](?:/[nym?])+\](?: \(new\))?$`},
+	{kind: wantInput, cursor: behind, expr: `^[a-z][\w .,'/()-]{0,80} \[[^\]]*\]:$|\[[nym](?:/[nym?])+\](?: \(new\))?$`},
+	{kind: wantInput, cursor: apart, expr: `^[a-z][\w .,'/-]{0,80} \([^)]*\) ?:$|\((?:default|default value)[: =][^)]*\)(?: [\[(][^\])]*[\])])?:?$`},
 	{kind: wantInput, cursor: apart, expr: `^[^?=;{}]{2,160}\?` + tail},
 	{kind: wantInput, cursor: apart, expr: `^[a-z][\w '/-]{0,40}?\b(?:name|address|number|area|zone|region|version|title|description|entry point|command|repository|keywords|author|licen[sc]e|private|path|directory|folder|url|uri|host|port|date|language|country|city|value|answer|message|reason|database|domain|organi[sz]ation|output format|id|editor)(?: [\[(][^\])]*[\])])?:(?: [\[(][^\])]*[\])])?$`},
 }
@@ -275,7 +286,7 @@ func signIn(s screen) (int, wanted, bool) {
 			return 0, "", false // the page of a server that runs here
 		}
 		if hasAny(low, "code", "browser", "log in", "login", "sign in", "authoriz", "authentic", "session", "press enter", "activate") &&
-			signInPattern().MatchString(low) {
+			patterns().visit.MatchString(low) {
 			return at, wantSignIn, true
 		}
 		word := strings.TrimSpace(low)
@@ -285,15 +296,6 @@ func signIn(s screen) (int, wanted, bool) {
 	}
 	return 0, "", false
 }
-
-var signInPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\benter the (?:following )?(?:user )?code\b(?:.*to (?:authenticate|sign in|log ?in|continue).*|:? ?[\w-]*:?)$` +
-		`|(?:one-time|device|user|confirmation) (?:\w+ )?code(?: is)?: ?[a-z0-9]{3,}-?[a-z0-9]+$|` +
-		`waiting for (?:authenticat|authori[sz]|log ?in|sign|session\W*$|(?:you|user) to|(?:the )?browser\W*$)|` +
-		`(?:press|hit) \W?(?:enter|any key)\W? to open\b.*|` +
-		`(?:open|visit|go to|copy and paste) (?:the following |this |the |following )?(?:url|link|page|address)\b.*(?:log ?in|sign|authori[sz]|authenticat|browser|:$)|` +
-		`^\W*log ?in at:$`)
-})
 
 func hasAny(s string, words ...string) bool {
 	for _, w := range words {
@@ -440,33 +442,27 @@ func (q question) Advice() string {
 	if q.advice != "" {
 		return "No answer can reach this command. Stop the task and " + q.advice + "."
 	}
-	switch q.Kind {
-	case wantConfirmation:
-		return "No answer can reach this command. Stop the task and run it again with the option that answers in advance (often `--yes`, `-y` or `--force`); if it reads standard input, `printf 'y\\n' | command` answers too."
-	case wantPassword, wantPassphrase:
-		return "No answer can reach this command, and programs read secrets from a terminal, not from standard input. Stop the task; use a credential that is set up already (a token, an agent, a file that the program reads) or ask the user for one."
-	case wantCode:
-		return "The code is known to the user alone, and no answer can reach this command. Stop the task and ask the user to log in themselves, or use a token that needs no code."
-	case wantUser:
-		return "No answer can reach this command. Stop the task and run it again with the account given by an option or a variable, or ask the user to log in first."
-	case wantSignIn:
-		return "Show the user the address and the code: many programs go on by themselves after the sign-in. If this one does not, or the user cannot, stop the task and use a token instead."
-	case wantHostKey:
-		return "No answer can reach this command. Stop the task; if the user trusts this host, have its key added to known_hosts or run again with `ssh -o StrictHostKeyChecking=accept-new`."
-	case wantPage:
-		return "The output goes through a pager that waits for a key. Stop the task and run it again with `| cat`, `--no-pager` or `PAGER=cat`."
-	case wantKey:
-		return "No key can reach this command. Stop the task and run it again with the option that skips the pause; if it reads standard input, `printf '\\n' | command` does too."
-	case wantChoice:
-		return "Nobody can choose here. Stop the task and run it again with the choice given by an option (see its `--help`) or with its defaults, often `--yes`."
-	case wantEditor:
-		return "Nobody can use an editor here. Stop the task and give the text by an option such as `-m`, or set `EDITOR=true` to take it as it is."
-	case wantCommand:
-		return "It is interactive and waits for commands, which cannot reach it. Stop the task and give the commands by an option (such as `-c` or `-e`), a script file or standard input."
-	default:
-		return "No answer can reach this command. Stop the task and give the value by an option, a variable or a file; if it reads standard input, `printf 'value\\n' | command` does too."
-	}
+	return general[q.Kind]
 }
+
+// general is the advice when the program is not known.
+var general = map[wanted]string{
+	wantConfirmation: "No answer can reach this command. Stop the task and run it again with the option that answers in advance (often `--yes`, `-y` or `--force`); if it reads standard input, `printf 'y\\n' | command` answers too.",
+	wantPassword:     secret,
+	wantPassphrase:   secret,
+	wantCode:         "The code is known to the user alone, and no answer can reach this command. Stop the task and ask the user to log in themselves, or use a token that needs no code.",
+	wantUser:         "No answer can reach this command. Stop the task and run it again with the account given by an option or a variable, or ask the user to log in first.",
+	wantSignIn:       "Show the user the address and the code: many programs go on by themselves after the sign-in. If this one does not, or the user cannot, stop the task and use a token instead.",
+	wantHostKey:      "No answer can reach this command. Stop the task; if the user trusts this host, have its key added to known_hosts or run again with `ssh -o StrictHostKeyChecking=accept-new`.",
+	wantPage:         "The output goes through a pager that waits for a key. Stop the task and run it again with `| cat`, `--no-pager` or `PAGER=cat`.",
+	wantKey:          "No key can reach this command. Stop the task and run it again with the option that skips the pause; if it reads standard input, `printf '\\n' | command` does too.",
+	wantChoice:       "Nobody can choose here. Stop the task and run it again with the choice given by an option (see its `--help`) or with its defaults, often `--yes`.",
+	wantEditor:       "Nobody can use an editor here. Stop the task and give the text by an option such as `-m`, or set `EDITOR=true` to take it as it is.",
+	wantCommand:      "It is interactive and waits for commands, which cannot reach it. Stop the task and give the commands by an option (such as `-c` or `-e`), a script file or standard input.",
+	wantInput:        "No answer can reach this command. Stop the task and give the value by an option, a variable or a file; if it reads standard input, `printf 'value\\n' | command` does too.",
+}
+
+const secret = "No answer can reach this command, and programs read secrets from a terminal, not from standard input. Stop the task; use a credential that is set up already (a token, an agent, a file that the program reads) or ask the user for one."
 
 // hints are for programs that the text gives away. The advice completes "Stop the
 // task and ...".
