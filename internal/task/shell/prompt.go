@@ -78,7 +78,7 @@ func lastLine(s screen) (at int, kind wanted, ok bool) {
 		}
 	}
 	kind, ok = p.match(low, s.open, s.spaced)
-	if (!s.open || kind == wantKey) && serves(s) {
+	if kind == wantKey && serves(s) {
 		return 0, "", false
 	}
 	return at, kind, ok
@@ -88,15 +88,8 @@ func lower(line string) string { return strings.ToLower(strings.TrimSpace(line))
 
 // mayAsk is a cheap test that spares ordinary lines the patterns.
 func mayAsk(low string) bool {
-	if strings.ContainsAny(low[len(low)-1:], "?:>])}$#.'\"") {
-		return true
-	}
-	for _, word := range []string{"press", "hit ", "lines ", "--more", "›", "»", "…", "? ", " -- ", "--type <ret>", "please ", "^x exit"} {
-		if strings.Contains(low, word) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsAny(low[len(low)-1:], "?:>])}$#.'\"") ||
+		hasAny(low, "press", "hit ", "lines ", "--more", "›", "»", "…", "? ", " -- ", "--type <ret>", "please ", "^x exit")
 }
 
 // rule is one way of asking.
@@ -170,8 +163,8 @@ func (c *compiled) match(low string, open, spaced bool) (wanted, bool) {
 
 // Parts of patterns, for lines in lower case.
 const (
-	// tail is what may stand between a question and the cursor: a default, a mark.
-	tail = `(?:\s*[\[(<][^\])>]*[\])>]+)*[\s:>›»*]*$`
+	// trail is what may stand between a question and the cursor: a default, a mark.
+	trail = `(?:\s*[\[(<][^\])>]*[\])>]+)*[\s:>›»*]*$`
 	// yesNo is a choice of answers that begins with yes or no: (y/n), [Y/n/?], ([y]/n),
 	// (yes/no/[fingerprint]), (y or n), [y]es, [n]o, [a]ll and the like.
 	yesNo = `(?:[\[(<]{1,2}\s*y(?:es)?[\])]*(?:es)?\s*(?:/|\||\bor\b)\s*(?:[a-z]/){0,2}[\[(]*n(?:o)?\b` +
@@ -191,7 +184,7 @@ const visit = `\benter the (?:following )?(?:user )?code\b(?:.*to (?:authenticat
 var rules = []rule{
 	{kind: wantHostKey, cursor: anywhere, expr: `continue connecting \(yes/no|type 'yes', 'no' or the fingerprint|store key in cache\?|accept \(t\)emporarily`},
 
-	{kind: wantCode, cursor: behind, expr: `\b(?:(?:verification|authenticat(?:ion|or)|authorization|confirmation|one-time|two-factor|2fa|mfa|otp|security)(?: (?:authentication|authenticator|app|device))? (?:code|password|passcode)|otp|totp)(?: \([\w -]+\)| for \S+)?:` + tail},
+	{kind: wantCode, cursor: behind, expr: `\b(?:(?:verification|authenticat(?:ion|or)|authorization|confirmation|one-time|two-factor|2fa|mfa|otp|security)(?: (?:authentication|authenticator|app|device))? (?:code|password|passcode)|otp|totp)(?: \([\w -]+\)| for \S+)?:` + trail},
 	{kind: wantCode, cursor: behind, expr: `\b(?:enter|paste|type)\b.*\bcode\b[^:?]{0,60}:$|passcode or option|\bpasscode:$`},
 	{kind: wantPassphrase, cursor: behind, expr: `pass ?phrase\b[^?]{0,160}:$`},
 	{kind: wantPassword, cursor: behind, expr: `\b(?:passwor[dt]|passwd|kennwort|contraseña|mot de passe|pin|secret(?: \w+)?|(?:api|access|auth|auth\w+) (?:key|token)|token|secret key)\b[^?;=]{0,120}:$`},
@@ -203,16 +196,16 @@ var rules = []rule{
 	{kind: wantEditor, cursor: anywhere, expr: `waiting for your editor to close|^-- (?:insert|replace|visual)\b.* --|\^x exit\b|\(e\)dit anyway`},
 	{kind: wantKey, cursor: anywhere, expr: `\b(?:press|hit|strike|push)\W+(?:any key|(?:the )?(?:\W?(?:enter|return|space(?:bar)?|space bar)\W?)(?: key)?(?:(?:/| or )\W?(?:enter|return)\W?)?)(?:\W*$|,? (?:to|or|when|if|once|after|and)\b)`},
 
-	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + tail + `|.{0,100}[:?>]$)`},
+	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + trail + `|.{0,100}[:?>]$)`},
 	{kind: wantInput, cursor: behind, expr: `\(enter '?c'? to cancel\):$`},
 	{kind: wantChoice, cursor: anywhere, expr: `^\W*(?:please )?(?:select|choose|pick|enter)\b.{0,80}\b(?:option|choice|selection|number|one of)\b[^.;=]{0,90}[:?\])]\W*$`},
 	{kind: wantChoice, cursor: behind, expr: `\b(?:selection|choice|option)\s*[?:>]+$|^#\?$|what now>$|\[\d+(?:-|\.\.)\d+\][:?]?$`},
 	{kind: wantChoice, cursor: behind, expr: `\([a-z]\)\w*(?:,? ?(?:/|,|or|\|) ?(?:or )?\w*\([a-z]\)[\w -]*){1,}.{0,8}$`},
 	{kind: wantConfirmation, cursor: behind, expr: `\[[ynaqdhm]{3,}\]\s*$|\? ?\(y(?:es)?\)$|› no / yes$|› \(y/n\)$|\[(?:[a-z],){2,}[a-z?]\]\??$|\b(?:yes|ignore|retry|fix)/(?:no|cancel)(?:/\w+)*\?$|<y>\?( \(y or a to all\))?$`},
-	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^\W*|[.!?:;)] +)(?:do you (?:want|wish|really|still|also|agree|accept|trust|like|approve|confirm|consent|have|plan|prefer|intend)|would you|shall (?:i|we)|are you (?:sure|certain|ready|ok)|(?:is|was) (?:this|that) (?:ok|okay|correct|right)|ready to)\b[^?]*\?` + tail},
-	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^|\s)(?:continue|proceed|overwrite|(?:try again|retry))(?: anyway| with [\w ]{1,20})?\s*\?` + tail},
+	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^\W*|[.!?:;)] +)(?:do you (?:want|wish|really|still|also|agree|accept|trust|like|approve|confirm|consent|have|plan|prefer|intend)|would you|shall (?:i|we)|are you (?:sure|certain|ready|ok)|(?:is|was) (?:this|that) (?:ok|okay|correct|right)|ready to)\b[^?]*\?` + trail},
+	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^|\s)(?:continue|proceed|overwrite|(?:try again|retry))(?: anyway| with [\w ]{1,20})?\s*\?` + trail},
 	{kind: wantConfirmation, cursor: anywhere, expr: `\b(?:type|answer)\W+(?:yes|y|the name|[\w-]+)\b.{0,60}\b(?:to (?:continue|confirm|proceed|accept|delete)|or '?no'?)\b.{0,60}$`},
-	{kind: wantConfirmation, cursor: behind, expr: `^(?:\S+: )?(?:\W*)(?:overwrite|replace|remove|delete|descend|install|uninstall|upgrade|update|apply|accept|abort|create|use|save|merge|reset|send|try|enable|should|do|does|did|is|are|was|can|may|will|have|ok|okay|confirm|clear|fix|stage|discard|unstage)\b[^?]*\?` + tail},
+	{kind: wantConfirmation, cursor: behind, expr: `^(?:\S+: )?(?:\W*)(?:overwrite|replace|remove|delete|descend|install|uninstall|upgrade|update|apply|accept|abort|create|use|save|merge|reset|send|try|enable|should|do|does|did|is|are|was|can|may|will|have|ok|okay|confirm|clear|fix|stage|discard|unstage)\b[^?]*\?` + trail},
 
 	{kind: wantUser, cursor: behind, expr: `\b(?:user ?name|user|login(?: as)?|account(?: name| id)?|e-?mail(?: address)?)(?: for \S+)?(?: ?[\[(][^\])]*[\])])?:$`},
 
@@ -223,24 +216,17 @@ var rules = []rule{
 	{kind: wantInput, cursor: behind, expr: `^\? \S|\benter (?:an?|the|your)\b[^.;={}]{0,80}[:?>]$|^question .+:$|: :$|\bvalue for\b.*:$`},
 	{kind: wantInput, cursor: behind, expr: `^[a-z][\w .,'/()-]{0,80} \[[^\]]*\]:$|\[[nym](?:/[nym?])+\](?: \(new\))?$`},
 	{kind: wantInput, cursor: apart, expr: `^[a-z][\w .,'/-]{0,80} \([^)]*\) ?:$|\((?:default|default value)[: =][^)]*\)(?: [\[(][^\])]*[\])])?:?$`},
-	{kind: wantInput, cursor: apart, expr: `^[^?=;{}]{2,160}\?` + tail},
-	{kind: wantInput, cursor: apart, expr: `^[a-z][\w '/-]{0,40}?\b(?:name|address|number|area|zone|region|version|title|description|entry point|command|repository|keywords|author|licen[sc]e|private|path|directory|folder|url|uri|host|port|date|language|country|city|value|answer|message|reason|database|domain|organi[sz]ation|output format|id|editor)(?: [\[(][^\])]*[\])])?:(?: [\[(][^\])]*[\])])?$`},
+	{kind: wantInput, cursor: apart, expr: `^[^?=;{}]{2,160}\?` + trail},
+	{kind: wantInput, cursor: apart, expr: `^[a-z][\w '/-]{0,24}?\b(?:name|address|number|area|zone|region|version|title|description|entry point|command|repository|keywords|author|licen[sc]e|private|path|directory|folder|url|uri|host|port|date|language|country|city|value|answer|message|reason|database|domain|organi[sz]ation|output format|id|editor)(?: [\[(][^\])]*[\])])?:(?: [\[(][^\])]*[\])])?$`},
 }
 
 // serves reports whether the end of the output is that of a server or a watcher: it
 // tells which keys it knows, but works without any.
 func serves(s screen) bool {
-	low := strings.ToLower(strings.Join(s.lines[max(0, len(s.lines)-4):], "\n"))
-	for _, sign := range []string{
+	return hasAny(strings.ToLower(strings.Join(s.lines[max(0, len(s.lines)-4):], "\n")),
 		"watch mode", "watch usage", "watching", "to trigger", "to restart", "to rerun", "to re-run", "hot re", "to stop the",
 		"to show help", "to show all", "to stop watching", "to reload", "to quit the server", "to shut down", "to terminate",
-		"listening on", "server running", "running at http", "serving ", "server started",
-	} {
-		if strings.Contains(low, sign) {
-			return true
-		}
-	}
-	return false
+		"listening on", "server running", "running at http", "running on", "serving ", "server started")
 }
 
 // menu looks for a list of entries to move in. The keys that it takes are told above
@@ -250,18 +236,16 @@ func menu(s screen) (int, wanted, bool) {
 		line := s.lines[at]
 		low := strings.ToLower(line)
 		switch {
-		case strings.HasPrefix(line, "◆"):
+		case strings.HasPrefix(line, "◆") && strings.HasPrefix(s.lines[len(s.lines)-1], "└"):
 			if strings.ContainsAny(strings.Join(s.lines[at:], ""), "○◻●◼") {
 				return at, wantChoice, true
 			}
 			return at, wantInput, true
-		case hasAny(low, "(use arrow", "- use arrow", "[use arrow", "<space> to select", "↑/↓", "↑↓"):
+		case hasAny(low, "(use arrow", "- use arrow", "[use arrow", "<space> to select", "↑/↓", "↑↓", "<ok>", "<yes>"):
 			return at, wantChoice, true
 		case strings.HasPrefix(low, "use the arrow keys to ") && at+1 < len(s.lines):
 			return at + 1, wantChoice, true // the keys are told above the question
 		case strings.HasPrefix(line, "? ") && at < len(s.lines)-1 && strings.ContainsAny(s.lines[at+1], "❯▸◉◯"):
-			return at, wantChoice, true
-		case hasAny(low, "<ok>", "<yes>"):
 			return at, wantChoice, true
 		case !entry(line):
 			return 0, "", false
@@ -298,12 +282,7 @@ func signIn(s screen) (int, wanted, bool) {
 }
 
 func hasAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // screen is what a terminal would show at the end of the output.
@@ -345,7 +324,6 @@ func render(out []byte) screen {
 			continue
 		}
 		r, n := utf8.DecodeRune(out)
-		valid := r != utf8.RuneError || n > 1
 		switch out = out[n:]; {
 		case r == '\n':
 			end()
@@ -357,9 +335,9 @@ func render(out []byte) screen {
 			_, n := utf8.DecodeLastRune(line)
 			line = line[:len(line)-n]
 			continue
-		case r == '\t' || unicode.IsSpace(r):
+		case unicode.IsSpace(r):
 			r = ' '
-		case !valid || !unicode.IsPrint(r):
+		case r == utf8.RuneError || !unicode.IsPrint(r):
 			continue
 		}
 		if back {
@@ -410,10 +388,7 @@ func escapeSequence(b []byte) (string, int) {
 	for i < len(b) && b[i] >= 0x20 && b[i] <= 0x2f {
 		i++
 	}
-	if i == len(b) {
-		return "", i
-	}
-	if b[i] < 0x20 || b[i] > 0x7e {
+	if i == len(b) || b[i] < 0x20 || b[i] > 0x7e {
 		return "", i
 	}
 	return string(b[1 : i+1]), i + 1
@@ -442,14 +417,14 @@ func (q question) Advice() string {
 	if q.advice != "" {
 		return "No answer can reach this command. Stop the task and " + q.advice + "."
 	}
-	return general[q.Kind]
+	return adviceFor[q.Kind]
 }
 
-// general is the advice when the program is not known.
-var general = map[wanted]string{
+// adviceFor is the advice when the program is not known.
+var adviceFor = map[wanted]string{
 	wantConfirmation: "No answer can reach this command. Stop the task and run it again with the option that answers in advance (often `--yes`, `-y` or `--force`); if it reads standard input, `printf 'y\\n' | command` answers too.",
-	wantPassword:     secret,
-	wantPassphrase:   secret,
+	wantPassword:     secretAdvice,
+	wantPassphrase:   secretAdvice,
 	wantCode:         "The code is known to the user alone, and no answer can reach this command. Stop the task and ask the user to log in themselves, or use a token that needs no code.",
 	wantUser:         "No answer can reach this command. Stop the task and run it again with the account given by an option or a variable, or ask the user to log in first.",
 	wantSignIn:       "Show the user the address and the code: many programs go on by themselves after the sign-in. If this one does not, or the user cannot, stop the task and use a token instead.",
@@ -462,11 +437,11 @@ var general = map[wanted]string{
 	wantInput:        "No answer can reach this command. Stop the task and give the value by an option, a variable or a file; if it reads standard input, `printf 'value\\n' | command` does too.",
 }
 
-const secret = "No answer can reach this command, and programs read secrets from a terminal, not from standard input. Stop the task; use a credential that is set up already (a token, an agent, a file that the program reads) or ask the user for one."
+const secretAdvice = "No answer can reach this command, and programs read secrets from a terminal, not from standard input. Stop the task; use a credential that is set up already (a token, an agent, a file that the program reads) or ask the user for one."
 
-// hints are for programs that the text gives away. The advice completes "Stop the
+// programs are those that their questions give away. The advice completes "Stop the
 // task and ...".
-var hints = []struct {
+var programs = []struct {
 	kinds  []wanted // none: whatever it asks
 	signs  []string // one of them is in the question or just above
 	advice string
@@ -514,7 +489,7 @@ var hints = []struct {
 // hint returns the advice for the program that a question gives away.
 func hint(around []string, kind wanted) string {
 	text := strings.ToLower(strings.Join(around, "\n")) + " "
-	for _, h := range hints {
+	for _, h := range programs {
 		if len(h.kinds) > 0 && !slices.Contains(h.kinds, kind) {
 			continue
 		}

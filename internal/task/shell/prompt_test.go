@@ -155,6 +155,7 @@ var asking = []struct {
 	{"redrawn", "Loading 1%\rLoading 99%\r\x1b[KContinue? [y/N] ", wantConfirmation, "Continue? [y/N]"},
 	{"cut rune", "\x9f\x98\x80 all good\nProceed? [y/N] ", wantConfirmation, "Proceed? [y/N]"},
 	{"cut escape", ";1mBuild\x1b[0m\nProceed? [y/N] \x1b[", wantConfirmation, "Proceed? [y/N]"},
+	{"question about a restart", "Some services have to restart.\nAre you sure you want to continue?\n", wantConfirmation, ""},
 	{"vercel", "> Visit https://vercel.com/oauth/device?user_code=ABCD-EFGH\n⠋ Waiting for authentication...", wantSignIn, ""},
 }
 
@@ -249,6 +250,9 @@ var silent = map[string]string{
 	"aborted":              "Do you want to continue? [Y/n] Abort.\n",
 	"assumed":              "Do you want to continue? [Y/n] yes (assumed)\nWorking\n",
 	"clack answered":       "◇  Select a framework:\n│  React\n│\n◇  Scaffolding project in /src/app...\n",
+	"clack message":        "│\n◆  Project created\n│\n",
+	"clack at work":        "◆  Project created\n│\n◒  Installing dependencies",
+	"server exit key":      "Now listening on: http://localhost:5000\nPress any key to exit.\n",
 	"prompts answered":     "✔ Would you like to use TypeScript? … No / Yes\n",
 	"log question":         "2026-03-01 10:00:00 WARN  retry: is the server up?\n",
 	"log question mark":    "[INFO] Are you sure the path exists?\n",
