@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func asks(tail []byte) (q question, ok bool) {
 	if len(s.lines) == 0 {
 		return question{}, false
 	}
-	for _, find := range []func(screen) (int, wanted, bool){menu, signIn, lastLine} {
+	for _, find := range []func(screen) (int, wanted, bool){menu, signIn, lastLine, fullScreen} {
 		if at, kind, ok := find(s); ok {
 			return question{
 				Line:   clip(s.lines[at]),
@@ -183,19 +184,15 @@ const visit = `\benter the (?:following )?(?:user )?code\b(?:.*to (?:authenticat
 // rules are tried in this order: the more telling first.
 var rules = []rule{
 	{kind: wantHostKey, cursor: anywhere, expr: `continue connecting \(yes/no|type 'yes', 'no' or the fingerprint|store key in cache\?|accept \(t\)emporarily`},
-
 	{kind: wantCode, cursor: behind, expr: `\b(?:(?:verification|authenticat(?:ion|or)|authorization|confirmation|one-time|two-factor|2fa|mfa|otp|security)(?: (?:authentication|authenticator|app|device))? (?:code|password|passcode)|otp|totp)(?: \([\w -]+\)| for \S+)?:` + trail},
 	{kind: wantCode, cursor: behind, expr: `\b(?:enter|paste|type)\b.*\bcode\b[^:?]{0,60}:$|passcode or option|\bpasscode:$`},
 	{kind: wantPassphrase, cursor: behind, expr: `pass ?phrase\b[^?]{0,160}:$`},
 	{kind: wantPassword, cursor: behind, expr: `\b(?:passwor[dt]|passwd|kennwort|contraseña|mot de passe|pin|secret(?: \w+)?|(?:api|access|auth|auth\w+) (?:key|token)|token|secret key)\b[^?;=]{0,120}:$`},
 	{kind: wantPassword, cursor: anywhere, expr: `^\W*(?:please )?(?:enter|type|paste|re-?enter|retype)\b[^.;=]{0,80}\b(?:password|pin|secret|token|api key)\b[^.;=]{0,80}:$|please paste the token\b.*`},
-
 	{kind: wantPage, cursor: anywhere, expr: `^\W{0,4}(?:-- ?)?more(?: ?--|\W{0,4}\d+%\W{0,3})|^--more--|^\(end\)$|\(press h for help or q to quit\)$|^lines \d+-\d+(?:/\d+)?(?:\s+(?:\(end\)|\d+%))?$|^\[more\]$|^--type <ret>`},
 	{kind: wantPage, cursor: behind, expr: `^:$|\(press return\)$|--more--(?:\(\d+%\))?$|\(end\)$`},
-
 	{kind: wantEditor, cursor: anywhere, expr: `waiting for your editor to close|^-- (?:insert|replace|visual)\b.* --|\^x exit\b|\(e\)dit anyway`},
 	{kind: wantKey, cursor: anywhere, expr: `\b(?:press|hit|strike|push)\W+(?:any key|(?:the )?(?:\W?(?:enter|return|space(?:bar)?|space bar)\W?)(?: key)?(?:(?:/| or )\W?(?:enter|return)\W?)?)(?:\W*$|,? (?:to|or|when|if|once|after|and)\b)`},
-
 	{kind: wantConfirmation, cursor: anywhere, expr: yesNo + `(?:[^\])>]{0,40}[\])>]{1,2}` + trail + `|.{0,100}[:?>]$)`},
 	{kind: wantInput, cursor: behind, expr: `\(enter '?c'? to cancel\):$`},
 	{kind: wantChoice, cursor: anywhere, expr: `^\W*(?:please )?(?:select|choose|pick|enter)\b.{0,80}\b(?:option|choice|selection|number|one of)\b[^.;=]{0,90}[:?\])]\W*$`},
@@ -206,12 +203,9 @@ var rules = []rule{
 	{kind: wantConfirmation, cursor: anywhere, expr: `(?:^|\s)(?:continue|proceed|overwrite|(?:try again|retry))(?: anyway| with [\w ]{1,20})?\s*\?` + trail},
 	{kind: wantConfirmation, cursor: anywhere, expr: `\b(?:type|answer)\W+(?:yes|y|the name|[\w-]+)\b.{0,60}\b(?:to (?:continue|confirm|proceed|accept|delete)|or '?no'?)\b.{0,60}$`},
 	{kind: wantConfirmation, cursor: behind, expr: `^(?:\S+: )?(?:\W*)(?:overwrite|replace|remove|delete|descend|install|uninstall|upgrade|update|apply|accept|abort|create|use|save|merge|reset|send|try|enable|should|do|does|did|is|are|was|can|may|will|have|ok|okay|confirm|clear|fix|stage|discard|unstage)\b[^?]*\?` + trail},
-
 	{kind: wantUser, cursor: behind, expr: `\b(?:user ?name|user|login(?: as)?|account(?: name| id)?|e-?mail(?: address)?)(?: for \S+)?(?: ?[\[(][^\])]*[\])])?:$`},
-
-	{kind: wantCommand, cursor: behind, expr: `^(?:>>>|\((?:gdb|lldb|pdb|i?pdb\+?\+?|dlv|rdb(?::\d+)?|byebug|parted)\)|ipdb>|in \[\d+\]:|irb\([^)]*\):\d+(?::\d+)?[>*]|\[\d+\] pry\([^)]*\)>|iex\(\d+\)>|(?:mysql|sqlite|sqlite3|scala|jshell|ghci|prelude|php|cqlsh|sftp|ftp|telnet|debug|mongosh|test|redis|nslookup|julia|hive|spark-sql|psql|lua)>|mariadb \[[^\]]*\]>|\w[\w-]*[=(-][#>]|[\w.-]+:\d+>|command \(m for help\):|'?(?:\[\w+@[\w.-]+ [^\]]+\]|[\w.-]+@[\w.-]+:\S*|(?:ba|z|da)?sh-[\d.]+)[$#%]|ps \w:\\.*>|\w:\\[^>]*>)$`},
+	{kind: wantCommand, cursor: behind, expr: `^(?:>>>|\((?:gdb|lldb|pdb|i?pdb\+?\+?|dlv|rdb(?::\d+)?|byebug|parted)\)|ipdb>|in \[\d+\]:|irb\([^)]*\):\d+(?::\d+)?[>*]|\[\d+\] pry\([^)]*\)>|iex\(\d+\)>|db<+\d+>|(?:mysql|sqlite|sqlite3|scala|jshell|ghci|prelude|php|cqlsh|sftp|ftp|telnet|debug|mongosh|test|redis|nslookup|julia|hive|spark-sql|psql|lua)>|mariadb \[[^\]]*\]>|\w[\w-]*[=(-][#>]|[\w.-]+:\d+>|command \(m for help\):|'?(?:\[\w+@[\w.-]+ [^\]]+\]|[\w.-]+@[\w.-]+:\S*|(?:ba|z|da)?sh-[\d.]+)[$#%]|ps \w:\\.*>|\w:\\[^>]*>)$`},
 	{kind: wantCommand, cursor: apart, expr: `^[>$#]$|^[a-z][\w.@:/~()\[\]-]{0,30}>$`},
-
 	{kind: wantInput, cursor: anywhere, expr: `^\W*(?:enter|please (?:enter|type|input|provide|specify|paste|supply))\b[^.;={}<]{0,80}[:?>]$`},
 	{kind: wantInput, cursor: behind, expr: `^\? \S|\benter (?:an?|the|your)\b[^.;={}]{0,80}[:?>]$|^question .+:$|: :$|\bvalue for\b.*:$`},
 	{kind: wantInput, cursor: behind, expr: `^[a-z][\w .,'/()-]{0,80} \[[^\]]*\]:$|\[[nym](?:/[nym?])+\](?: \(new\))?$`},
@@ -281,6 +275,21 @@ func signIn(s screen) (int, wanted, bool) {
 	return 0, "", false
 }
 
+// fullScreen looks for what a program draws that takes the whole terminal: the status
+// line of a pager, or the lines that vi shows behind the end of a file.
+func fullScreen(s screen) (int, wanted, bool) {
+	last := len(s.lines) - 1
+	if s.status {
+		return last, wantPage, true
+	}
+	for i := last - 1; i > last-4; i-- {
+		if i < 0 || s.lines[i] != "~" {
+			return 0, "", false
+		}
+	}
+	return last, wantEditor, true
+}
+
 func hasAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
@@ -290,6 +299,7 @@ type screen struct {
 	lines  []string // the last ones that are not blank; blanks at their ends are cut
 	open   bool     // the cursor is on the last of them
 	spaced bool     // and behind a blank
+	status bool     // and all of it is in reverse video
 }
 
 // shown is how many lines a screen keeps: enough for a menu.
@@ -301,12 +311,14 @@ func render(out []byte) screen {
 		s    screen
 		line []byte
 		back bool // the cursor is at the beginning of the line: what comes replaces it
+		from = -1 // where reverse video began
+		to   = -1 // and ended
 	)
 	end := func() {
 		if trimmed := strings.TrimRight(string(line), " "); trimmed != "" {
 			s.lines = append(s.lines, trimmed)
 		}
-		line, back = line[:0], false
+		line, back, from, to = line[:0], false, -1, -1
 	}
 	for len(out) > 0 {
 		if out[0] == 0x1b {
@@ -314,6 +326,12 @@ func render(out []byte) screen {
 			switch out = out[n:]; {
 			case seq == "[2J" || seq == "[3J" || seq == "c":
 				s.lines, line, back = nil, line[:0], false
+			case seq == "[7m":
+				from, to = len(line), -1
+			case seq == "[27m" || seq == "[m" || seq == "[0m":
+				if to < 0 {
+					to = len(line)
+				}
 			case seq == "[2K" || seq == "[G" || seq == "[1G":
 				back = true
 			case strings.HasSuffix(seq, "A") || strings.HasSuffix(seq, "H"):
@@ -345,11 +363,12 @@ func render(out []byte) screen {
 		}
 		line = utf8.AppendRune(line, r)
 	}
+	s.status = from == 0 && to == len(line) && to > 0
 	s.spaced = len(line) > 0 && line[len(line)-1] == ' '
 	before := len(s.lines)
 	end()
 	s.open = len(s.lines) > before
-	s.spaced = s.spaced && s.open
+	s.spaced, s.status = s.spaced && s.open, s.status && s.open
 	s.lines = s.lines[max(0, len(s.lines)-shown):]
 	return s
 }
@@ -373,17 +392,17 @@ func escapeSequence(b []byte) (string, int) {
 		}
 		return "", len(b)
 	case ']', 'P', '_', '^', 'X': // a string, up to BEL or ESC \
-		for i = 2; i < len(b); i++ {
-			switch b[i] {
-			case 0x07:
-				return "", i + 1
-			case 0x1b:
-				return "", min(i+2, len(b))
-			case '\n':
-				return "", i // never ended
-			}
+		end := bytes.IndexAny(b, "\a\n")
+		if st := bytes.Index(b, []byte("\x1b\\")); st > 0 && (end < 0 || st < end) {
+			return "", st + 2
 		}
-		return "", len(b)
+		if end < 0 {
+			return "", len(b)
+		}
+		if b[end] == '\n' {
+			return "", end // never ended
+		}
+		return "", end + 1
 	}
 	for i < len(b) && b[i] >= 0x20 && b[i] <= 0x2f {
 		i++

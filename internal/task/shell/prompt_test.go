@@ -156,6 +156,10 @@ var asking = []struct {
 	{"cut rune", "\x9f\x98\x80 all good\nProceed? [y/N] ", wantConfirmation, "Proceed? [y/N]"},
 	{"cut escape", ";1mBuild\x1b[0m\nProceed? [y/N] \x1b[", wantConfirmation, "Proceed? [y/N]"},
 	{"question about a restart", "Some services have to restart.\nAre you sure you want to continue?\n", wantConfirmation, ""},
+	{"perl debugger", "main::(-e:1):\t1\n\x1b[4m  DB<1> \x1b[24m\x1b[1m", wantCommand, ""},
+	{"less with a name", "ftp             21/tcp\r\n\x1b[7m/etc/services\x1b[27m\x1b[K", wantPage, "/etc/services"},
+	{"vim screen", "\x1b[21;1H~     \x1b[22;1H~     \x1b[23;1H~     \x1b[m\x1b[24;63H0,0-1\x1b[9CAll\x1b[1;1H\x1b[?25h\x1b[?4m", wantEditor, ""},
+	{"node on a terminal", "Type \".help\" for more information.\r\n\x1b[1G\x1b[0J> \x1b[3G", wantCommand, ""},
 	{"vercel", "> Visit https://vercel.com/oauth/device?user_code=ABCD-EFGH\n⠋ Waiting for authentication...", wantSignIn, ""},
 }
 
@@ -253,6 +257,8 @@ var silent = map[string]string{
 	"clack message":        "│\n◆  Project created\n│\n",
 	"clack at work":        "◆  Project created\n│\n◒  Installing dependencies",
 	"server exit key":      "Now listening on: http://localhost:5000\nPress any key to exit.\n",
+	"badge":                "\x1b[7m\x1b[33m RUNS \x1b[39m\x1b[27m src/a.test.js",
+	"reverse above":        "\x1b[7m summary \x1b[27m\n12 done\n",
 	"prompts answered":     "✔ Would you like to use TypeScript? … No / Yes\n",
 	"log question":         "2026-03-01 10:00:00 WARN  retry: is the server up?\n",
 	"log question mark":    "[INFO] Are you sure the path exists?\n",
