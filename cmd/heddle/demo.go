@@ -78,30 +78,46 @@ func showDemo(ctx context.Context, p place, o *options, std stdio) error {
 	return proveDemo(ctx, p.dir, std.out)
 }
 
-// narrate runs the demo's prompt and prints each step as a line or a few.
+// narrate runs the demo's prompt, and what background work tells afterwards, and prints
+// each step as a line or a few.
 func narrate(ctx context.Context, s *session.Session, w io.Writer) (end agent.Ended, err error) {
-	input := agent.Input{Content: []message.Block{message.Text{Text: demo.Prompt}}, Origin: agent.Human}
-	for ev, err := range s.Turn(ctx, input) {
-		if err != nil {
-			return end, err
-		}
-		switch ev := ev.(type) {
-		case agent.Added:
-			if t := ev.Message.Text(); ev.Origin == agent.FromModel && t != "" {
-				fmt.Fprintf(w, "heddle  %s\n\n", indent(t, "        "))
+	input := []agent.Input{{Content: []message.Block{message.Text{Text: demo.Prompt}}, Origin: agent.Human}}
+	for input != nil {
+		for ev, err := range s.Turn(ctx, input...) {
+			if err != nil {
+				return end, err
 			}
-		case agent.ToolBegan:
-			fmt.Fprintf(w, "  > %s %s\n", ev.Use.Name, oneLine(string(ev.Use.Input), 100))
-		case agent.ToolEnded:
-			text := head(message.Message{Content: ev.Result.Content}.Text(), 8)
-			fmt.Fprintf(w, "    %s, %v:\n    %s\n\n", ev.Use.Name, ev.Duration.Round(time.Millisecond), indent(text, "    "))
-		case agent.Notice:
-			fmt.Fprintf(w, "  ! %s\n", ev.Text)
-		case agent.Ended:
-			end = ev
+			if e, ok := ev.(agent.Ended); ok {
+				end = e
+			}
+			narrateEvent(w, ev)
 		}
+		if end.Reason != agent.Completed {
+			return end, nil
+		}
+		// The tests may have to be compiled first, by a Go that has never done so here.
+		input, _ = s.Await(ctx, session.Patience{Shells: 10 * time.Minute})
 	}
 	return end, nil
+}
+
+func narrateEvent(w io.Writer, ev agent.Event) {
+	switch ev := ev.(type) {
+	case agent.Added:
+		switch t := ev.Message.Text(); {
+		case ev.Origin == agent.FromModel && t != "":
+			fmt.Fprintf(w, "heddle  %s\n\n", indent(t, "        "))
+		case ev.Origin == agent.Notification:
+			fmt.Fprintf(w, "  ! woken by a notification:\n    %s\n\n", indent(t, "    "))
+		}
+	case agent.ToolBegan:
+		fmt.Fprintf(w, "  > %s %s\n", ev.Use.Name, oneLine(string(ev.Use.Input), 100))
+	case agent.ToolEnded:
+		text := head(message.Message{Content: ev.Result.Content}.Text(), 8)
+		fmt.Fprintf(w, "    %s, %v:\n    %s\n\n", ev.Use.Name, ev.Duration.Round(time.Millisecond), indent(text, "    "))
+	case agent.Notice:
+		fmt.Fprintf(w, "  ! %s\n", ev.Text)
+	}
 }
 
 // proveDemo runs the project's tests once more, outside of heddle.

@@ -45,21 +45,39 @@ func TestScriptFitsTheProject(t *testing.T) {
 	if err := Copy(dir); err != nil {
 		t.Fatal(err)
 	}
-	results := ""
+	const id = "b00000000"
+	results, background := "", ""
 	edits, tests := 0, []bool{}
 	script := turns(t)
 	for i, turn := range script {
-		if expect := regexp.MustCompile(turn.Expect); !expect.MatchString(results) {
+		if expect := regexp.MustCompile(strings.ReplaceAll(turn.Expect, "${tests}", id)); !expect.MatchString(results) {
 			t.Fatalf("turn %d expects %q, but there is:\n%s", i+1, expect, results)
 		}
 		results = ""
+		if len(turn.Calls) == 0 && background != "" { // it waits to be told
+			results = "<task-id>" + id + "</task-id>\n<status>failed</status>"
+		}
 		for _, c := range turn.Calls {
 			text := func(key string) string { s, _ := c.Input[key].(string); return s }
 			switch c.Tool {
 			case "Bash":
 				out, ok := run(t, dir, text("command"))
 				tests = append(tests, ok)
+				if c.Input["run_in_background"] == true {
+					background, out = out, "Running in the background as task "+id
+				}
 				results += out
+			case "TaskOutput":
+				if text("task_id") != "${tests}" {
+					t.Errorf("turn %d asks for task %q", i+1, text("task_id"))
+				}
+				results += background
+			case "Glob":
+				files, err := filepath.Glob(filepath.Join(dir, text("pattern")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				results += strings.Join(files, "\n")
 			case "Grep":
 				results += grep(t, dir, text("pattern"))
 			case "Read":

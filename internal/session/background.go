@@ -14,15 +14,11 @@ import (
 
 // recoverTasks takes up the tasks that an earlier run of the program left behind.
 func (s *Session) recoverTasks(past []transcript.Record) error {
-	if len(past) == 0 {
+	if len(past) == 0 || s.parts.Heir == nil {
 		return nil
 	}
 	in := transcript.Arrived(past)
-	adopt := s.parts.Adopt
-	if adopt == nil {
-		adopt = func(task.Record) task.Runner { return nil }
-	}
-	err := s.parts.Tasks.Recover(func(carrier string) bool { return in[carrier] }, adopt)
+	err := s.parts.Tasks.Recover(func(carrier string) bool { return in[carrier] }, s.parts.Heir)
 	if err != nil {
 		return fmt.Errorf("take up the tasks of before: %w", err)
 	}

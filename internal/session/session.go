@@ -46,9 +46,9 @@ type Parts struct {
 	Dialog  *Dialog
 	Tasks   *task.Runtime
 	Inbox   *Inbox // of Tasks
-	// Adopt returns the runner for a task that an earlier run of the program left
-	// running, or nil. May be nil.
-	Adopt func(task.Record) task.Runner
+	// Heir takes over tasks that an earlier run of the program left. May be nil, if
+	// there was none.
+	Heir task.Heir
 	// Brief is put in front of the first message, and of the first after a
 	// compaction. May be nil.
 	Brief func() string

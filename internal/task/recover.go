@@ -52,12 +52,22 @@ func (r *Runtime) reopenOutput(id ID) (*os.File, error) {
 	return f, nil
 }
 
+// An Heir takes over what an earlier run of the program left.
+type Heir interface {
+	// Adopt returns a runner for a task that was running, or nil if nothing of it can
+	// go on. It is called before any task is started.
+	Adopt(Record) Runner
+	// Left returns what ends the things that a task left behind when it ended, or nil
+	// if there are none; see [Task.Leave].
+	Left(Record) (end func() error)
+}
+
 // Recover takes up what the journal says of an earlier run of the program that ended
 // without closing it, or before all was told. arrived says whether what a carrier brings
-// reached the owner. A task that was running goes on with the runner that adopt returns;
+// reached the owner. A task that was running goes on with the runner that heir returns;
 // without one, it counts as killed by the interruption. Every end that the owner does not
 // know of is told by a notification. It is called before any task is started.
-func (r *Runtime) Recover(arrived func(carrier string) bool, adopt func(Record) Runner) error {
+func (r *Runtime) Recover(arrived func(carrier string) bool, heir Heir) error {
 	records, err := ReadJournal(r.opts.Dir)
 	if err != nil || len(records) == 0 {
 		return err
@@ -67,19 +77,24 @@ func (r *Runtime) Recover(arrived func(carrier string) bool, adopt func(Record) 
 	}
 	var errs []error
 	for _, rec := range records {
-		errs = append(errs, r.recover(rec, arrived, adopt))
+		errs = append(errs, r.recover(rec, arrived, heir))
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Runtime) recover(rec Record, arrived func(string) bool, adopt func(Record) Runner) error {
+func (r *Runtime) recover(rec Record, arrived func(string) bool, heir Heir) error {
 	s := rec.Snapshot
 	s.Detail = rawDetail{s.Kind, rec.Detail}
+	if s.Status.Terminal() {
+		if end := heir.Left(rec); end != nil {
+			r.leave(r.ctx, s.ID, end)
+		}
+	}
 	switch {
 	case s.Told:
 		return nil
 	case !s.Status.Terminal():
-		if run := adopt(rec); run != nil {
+		if run := heir.Adopt(rec); run != nil {
 			s.Detail = nil // the runner knows better
 			s.Owner = ""   // who owned it is gone
 			_, err := r.Continue(s, run)

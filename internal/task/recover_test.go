@@ -31,6 +31,26 @@ func writeJournal(t *testing.T, dir string, records ...Snapshot) {
 
 func nothing(string) bool { return false }
 
+// heir takes over what its functions say.
+type heir struct {
+	adopt func(Record) Runner
+	left  func(Record) func() error
+}
+
+func (h heir) Adopt(r Record) Runner {
+	if h.adopt == nil {
+		return nil
+	}
+	return h.adopt(r)
+}
+
+func (h heir) Left(r Record) func() error {
+	if h.left == nil {
+		return nil
+	}
+	return h.left(r)
+}
+
 // Each end of before that the owner does not know of is told once, whatever the moment
 // of the crash was, and none that the owner knows of.
 func TestRecoverTellsWhatWasNotTold(t *testing.T) {
@@ -59,7 +79,7 @@ func TestRecoverTellsWhatWasNotTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rt.Recover(arrived, func(Record) Runner { return nil }); err != nil {
+		if err := rt.Recover(arrived, heir{}); err != nil {
 			t.Fatal(err)
 		}
 		if run < 2 {
@@ -97,7 +117,7 @@ func TestRecoverAdopts(t *testing.T) {
 	q := &queue{}
 	rt := newRuntime(t, Options{Dir: dir, Notifier: q})
 	release := make(chan struct{})
-	err := rt.Recover(nothing, func(r Record) Runner {
+	err := rt.Recover(nothing, heir{adopt: func(r Record) Runner {
 		if r.ID != "b1" {
 			t.Errorf("asked to adopt %+v", r)
 		}
@@ -106,7 +126,7 @@ func TestRecoverAdopts(t *testing.T) {
 			_, err := tk.Output.WriteString("two\n")
 			return err
 		})
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +258,21 @@ func TestSweep(t *testing.T) {
 	}
 	if _, err := os.Stat(dirs[0]); !os.IsNotExist(err) {
 		t.Errorf("the old folder: %v", err)
+	}
+}
+
+// What an ended task of before left behind ends with this session.
+func TestRecoverEndsWhatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeJournal(t, dir, Snapshot{ID: "b1", Kind: LocalBash, Status: Completed, Told: true})
+	rt := newRuntime(t, Options{Dir: dir})
+	ended := make(chan ID, 1)
+	left := func(r Record) func() error { return func() error { ended <- r.ID; return errors.New("no luck") } }
+	if err := rt.Recover(nothing, heir{left: left}); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "what task b1 left behind: no luck") || len(ended) != 1 {
+		t.Errorf("Close = %v, %d ended", err, len(ended))
 	}
 }

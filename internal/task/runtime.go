@@ -201,18 +201,21 @@ func (r *Runtime) verify(t *Task) error {
 // Leave hands over something that outlives the task, such as a process that a
 // command left behind. It belongs to the owner of the task from now on: end is called
 // when the owner ends or the session closes. To be called by the runner.
-func (t *Task) Leave(end func() error) {
-	t.rt.mu.Lock()
-	defer t.rt.mu.Unlock()
+func (t *Task) Leave(end func() error) { t.rt.leave(t.parent, t.ID, end) }
+
+// leave arranges for end to be called when owner ends.
+func (r *Runtime) leave(owner context.Context, id ID, end func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	done := func() {}
-	if !t.snap.Status.Terminal() { // otherwise Close may have stopped waiting
-		t.rt.open.Add(1)
-		done = t.rt.open.Done
+	if t := r.tasks[id]; t == nil || !t.snap.Status.Terminal() { // otherwise Close may have stopped waiting
+		r.open.Add(1)
+		done = r.open.Done
 	}
-	context.AfterFunc(t.parent, func() {
+	context.AfterFunc(owner, func() {
 		defer done()
 		if err := end(); err != nil {
-			t.rt.fault(fmt.Errorf("what task %s left behind: %w", t.ID, err))
+			r.fault(fmt.Errorf("what task %s left behind: %w", id, err))
 		}
 	})
 }
