@@ -62,6 +62,13 @@ func (r *Recorder) Notify(n task.Notification) {
 // Withdraw reports that what was told counts as read.
 func (r *Recorder) Withdraw(string) bool { return false }
 
+// All returns all notifications.
+func (r *Recorder) All() []task.Notification {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
+
 // Ends returns the notifications of ends.
 func (r *Recorder) Ends() []task.Notification {
 	r.mu.Lock()
