@@ -84,12 +84,14 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		parts.Model = c.Info.Provider + "/" + c.Info.ID
 		log.header.Model = parts.Model
 	}
-	return begin(parts, log, o)
+	cleanUp(p, log.id, std.err)
+	sweepTasks(p, time.Duration(set.Tasks.KeepDays*24*float64(time.Hour)), std.err)
+	return begin(p, parts, log, o)
 }
 
-// begin is the first step that leaves traces: the transcript is opened, and
-// heddle becomes the parent of what its commands leave behind.
-func begin(parts session.Parts, log logChoice, o *options) (*session.Session, error) {
+// begin is the first step that leaves traces: the transcript is opened, heddle becomes
+// the parent of what its commands leave behind, and other runs can see the session.
+func begin(p place, parts session.Parts, log logChoice, o *options) (*session.Session, error) {
 	logger, closeLogger, err := o.logger()
 	if err != nil {
 		return nil, err
@@ -98,17 +100,31 @@ func begin(parts session.Parts, log logChoice, o *options) (*session.Session, er
 	if err != nil {
 		return nil, err
 	}
-	parts.Logger = logger
-	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return nil }, closeLogger)
-	if parts.Log, parts.Past, err = log.open(); err != nil {
-		release()
+	undo := []func() error{func() error { release(); return nil }}
+	fail := func(err error) (*session.Session, error) {
+		for _, f := range undo {
+			err = errors.Join(err, f())
+		}
 		return nil, err
 	}
-	s, err := session.New(parts)
-	if err != nil && parts.Log != nil {
-		err = errors.Join(err, parts.Log.Close())
+	if parts.Log, parts.Past, err = log.open(); err != nil {
+		return fail(err)
 	}
-	return s, err
+	if parts.Log != nil {
+		undo = append(undo, parts.Log.Close)
+	}
+	leave, err := present(p, parts.ID)
+	if err != nil {
+		return fail(err)
+	}
+	undo = append(undo, leave)
+	parts.Logger, parts.Heir = logger, shell.Heir{}
+	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return leave() }, closeLogger)
+	s, err := session.New(parts)
+	if err != nil {
+		return fail(err)
+	}
+	return s, nil
 }
 
 // brief returns what every history begins with. It takes a moment, so the first

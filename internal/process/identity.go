@@ -26,9 +26,10 @@ func (id Identity) Alive() bool {
 // EndIdentity is [Process.End] for a tree that an earlier run of this program
 // started and could not end. It touches the processes of the leader if that
 // still is the process that was started, those in its control group, and those
-// that carry the mark; nobody else.
+// that carry the mark; nobody else. Where the program died before it could note whom it
+// had started, the identity is empty, and the mark alone tells.
 func EndIdentity(ctx context.Context, id Identity, mark string, grace time.Duration) ([]Member, error) {
-	if id.BootID != bootID() {
+	if id.BootID != "" && id.BootID != bootID() {
 		return nil, nil // the system was restarted: nothing of then is left
 	}
 	t := tree{leader: id, mark: mark, group: openGroup(id.Group)}
