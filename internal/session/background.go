@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"heddle/internal/agent"
@@ -47,6 +48,12 @@ func (s *Session) Unfinished() []task.Snapshot {
 		}
 	}
 	return running
+}
+
+// untold are the tasks from which the conversation has yet to hear: those that run, and
+// those whose end is on its way.
+func (s *Session) untold() []task.Snapshot {
+	return slices.DeleteFunc(s.parts.Tasks.List(), func(t task.Snapshot) bool { return t.Told || !t.Backgrounded })
 }
 
 // brief is what a history begins with: after a compaction, that is also what runs.
@@ -115,10 +122,11 @@ type Patience struct {
 func (s *Session) Await(ctx context.Context, p Patience) (in []agent.Input, notice string) {
 	began := time.Now()
 	for {
+		work := s.untold() // before the look: what ends in between, arrives
 		if in, notice = s.Wake(); in != nil || notice != "" {
 			return in, notice
 		}
-		left, ok := p.left(s.Unfinished(), time.Since(began))
+		left, ok := p.left(work, time.Since(began))
 		if !ok || ctx.Err() != nil {
 			return nil, ""
 		}

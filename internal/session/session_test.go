@@ -61,7 +61,9 @@ func newBed(t *testing.T, models scripts) *bed {
 }
 
 // open begins the session with a model, or goes on with it, then "" means its own.
-func (b *bed) open(name string) *Session {
+func (b *bed) open(name string) *Session { return b.openWith(name, func(*Parts) {}) }
+
+func (b *bed) openWith(name string, change func(*Parts)) *Session {
 	b.t.Helper()
 	dir := b.t.TempDir()
 	tasks, err := task.NewRuntime(task.Options{Dir: filepath.Join(dir, "tasks")})
@@ -77,6 +79,7 @@ func (b *bed) open(name string) *Session {
 		ID: NewID(), Dir: dir, Prompt: "prompt", Model: name, Models: b.models, Limits: b.limits,
 		Scope: tool.NewScope(dir, dir), Tools: pool, Gate: gate, Dialog: NewDialog(gate), Tasks: tasks,
 	}
+	change(&p)
 	if name == "" || exists(b.path) {
 		p.Log, p.Past, err = transcript.Open(b.path)
 	} else {
