@@ -156,10 +156,11 @@ func (r *Runtime) space(wanted bool) (free, spare int64) {
 	return int64(disk.Bavail) * int64(disk.Bsize), min(reserve, int64(disk.Blocks)*int64(disk.Bsize)/100)
 }
 
-// full reports whether nothing more can be written beside f.
+// full reports whether nothing to speak of can be written beside f.
 func full(f *os.File) bool {
+	const little = 64 << 10 // files of ours that go at the end of a task leave some room
 	var disk syscall.Statfs_t
-	return syscall.Fstatfs(int(f.Fd()), &disk) == nil && int64(disk.Bavail)*int64(disk.Bsize) < 4096
+	return syscall.Fstatfs(int(f.Fd()), &disk) == nil && int64(disk.Bavail)*int64(disk.Bsize) < little
 }
 
 // bounded fills in what was not said about limits, for the disk that holds dir.
