@@ -85,9 +85,9 @@ type crashBed struct {
 	api       *fakeapi.Server
 }
 
-func newCrashBed(t *testing.T, wire string) *crashBed {
+func newCrashBed(t *testing.T, wire string, script *scripted.Script) *crashBed {
 	t.Helper()
-	api := fakeapi.NewServer(twentyTurns(t), nil)
+	api := fakeapi.NewServer(script, nil)
 	srv := httptest.NewServer(api)
 	t.Cleanup(srv.Close)
 	b := &crashBed{dir: realRepository(t), home: t.TempDir(), api: api}
@@ -135,7 +135,7 @@ func TestPrefixesStayIdentical(t *testing.T) {
 	for _, wire := range []string{"anthropic", "openai"} {
 		t.Run(wire, func(t *testing.T) {
 			t.Parallel()
-			b := newCrashBed(t, wire)
+			b := newCrashBed(t, wire, twentyTurns(t))
 			for _, args := range [][]string{{"work"}, {"--continue", "and then?"}} {
 				cmd, out := b.command(t, args...)
 				if err := cmd.Run(); err != nil {
@@ -173,7 +173,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 			if b != nil {
 				b.check(t)
 			}
-			b = newCrashBed(t, "anthropic")
+			b = newCrashBed(t, "anthropic", twentyTurns(t))
 			args = []string{"work"}
 		}
 		cmd, out := b.command(t, args...)
