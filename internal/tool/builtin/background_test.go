@@ -3,6 +3,7 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -57,11 +58,8 @@ func TestLongCommandsGoToTheBackground(t *testing.T) {
 				t.Parallel()
 				y := newYard(t, tt.options)
 				lines := "for i in 1 2 3 4 5 6 7 8 9; do echo line$i; sleep 0.1; done"
-				tt.input["command"] = fmt.Sprintf(command, lines)
-				in := args{}
-				for k, v := range tt.input {
-					in[k] = v
-				}
+				in := maps.Clone(tt.input)
+				in["command"] = fmt.Sprintf(command, lines)
 				r := y.call(y.bash, in)
 				d := r.Data.(bashData)
 				if r.IsError || d.BackgroundID == "" || !strings.Contains(textOf(r), d.RawOutputPath) || strings.Contains(d.Stdout, "line9") {
