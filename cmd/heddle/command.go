@@ -22,6 +22,7 @@ func commands() []command {
 	return []command{
 		{"demo", "[--keep] [--model M]", "Watch a small real job being done; needs no key", runDemo},
 		{"sessions", "[--json] [--all]", "List the sessions of this directory", runSessions},
+		{"tasks", "[list|show|logs|wait|stop]", "Look at what sessions run, wait for it, end it", runTasks},
 		{"config", "[--json]", "Show every setting and where it comes from", runConfig},
 		{"models", "[--json]", "List the models that are known, with prices", runModels},
 		{"fakeapi", "--script F [--addr A]", "Serve a scripted model over the real wire protocols", runFakeAPI},

@@ -13,6 +13,7 @@ import (
 
 	"heddle/internal/agent"
 	"heddle/internal/briefing"
+	"heddle/internal/control"
 	"heddle/internal/process"
 	"heddle/internal/session"
 	"heddle/internal/task"
@@ -118,8 +119,13 @@ func begin(p place, parts session.Parts, log logChoice, o *options) (*session.Se
 		return fail(err)
 	}
 	undo = append(undo, leave)
+	socket, err := control.Listen(control.Options{Folder: p.runDir(), Session: parts.ID, Dir: p.dir, Tasks: parts.Tasks})
+	if err != nil {
+		return fail(err)
+	}
+	undo = append(undo, socket.Close)
 	parts.Logger, parts.Heir = logger, shell.Heir{}
-	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return leave() }, closeLogger)
+	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return errors.Join(socket.Close(), leave()) }, closeLogger)
 	s, err := session.New(parts)
 	if err != nil {
 		return fail(err)

@@ -42,6 +42,7 @@ model/fakeapi:   model message model/scripted
 
 task/tasktest: task
 task/shell:    task process
+control:       task
 
 tool/builtin: tool message search markdown spelling task task/shell
 session:      message model agent tool task transcript permission briefing

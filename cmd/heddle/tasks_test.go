@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"heddle/internal/model/scripted"
+	"heddle/internal/transcript"
+)
+
+// Another terminal sees the tasks of a running session, follows, waits and stops, and
+// reads of them when the session is over.
+func TestTasksFromAnotherTerminal(t *testing.T) {
+	t.Parallel()
+	script, err := scripted.Load("tasks", []byte(`agents:
+  - turns:
+      - calls:
+          - {tool: Bash, input: {command: 'echo one; until [ -e go ]; do sleep 0.02; done; echo two; exit 3', description: first, run_in_background: true}}
+          - {tool: Bash, input: {command: 'sleep 1000 & sleep 1000', description: "a \e[31mserver", run_in_background: true}}
+      - {text: fine, repeat: forever}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newCrashBed(t, "anthropic", script)
+	session := transcript.NewID()
+	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events := json.NewDecoder(out)
+	for {
+		var m struct{ Type string }
+		if err := events.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Type == "result" {
+			break
+		}
+	}
+	go func() { // what comes further is not looked at
+		var m json.RawMessage
+		for events.Decode(&m) == nil {
+		}
+	}()
+	tasks := func(want int, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), cmd.Path, append([]string{"tasks"}, args...)...)
+		cmd.Dir, cmd.Env = b.dir, b.env
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		_ = cmd.Run() // the code tells
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("tasks %q: exit code %d, want %d\n%s", args, code, want, &out)
+		}
+		return out.String()
+	}
+	ids := journals(t, b.home, session)
+	first, second := string(ids[0].ID), string(ids[1].ID)
+	list := tasks(0)
+	if !strings.Contains(list, first+"  local_bash  running") || !strings.Contains(list, "first") || strings.Contains(list, "\x1b") {
+		t.Errorf("list:\n%s", list)
+	}
+	if got := tasks(0, "list", "--json"); !strings.Contains(got, `"session_id": "`+session+`"`) || !json.Valid([]byte(got)) {
+		t.Errorf("list --json:\n%s", got)
+	}
+	if got := tasks(0, "show", second[:5]); !strings.Contains(got, "running") || !strings.Contains(got, session) {
+		t.Errorf("show:\n%s", got)
+	}
+	if got := tasks(0, "logs", first); got != "one\n" {
+		t.Errorf("logs = %q", got)
+	}
+	if got := tasks(exitTimeout, "wait", first, "--timeout", "50ms"); !strings.Contains(got, "not ended within 50ms") {
+		t.Errorf("wait: %q", got)
+	}
+	followed := make(chan string, 1)
+	go func() { followed <- tasks(0, "logs", "-f", first) }()
+	waited := make(chan string, 1)
+	go func() { waited <- tasks(1, "wait", first) }()
+	if err := exec.Command("touch", b.dir+"/go").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-waited; !strings.HasPrefix(got, first+" failed (exit code 3), after ") {
+		t.Errorf("wait: %q", got)
+	}
+	if got := <-followed; got != "one\ntwo\n" {
+		t.Errorf("logs -f = %q", got)
+	}
+	if got := tasks(0, "logs", first, "--tail", "1"); got != "two\n" {
+		t.Errorf("logs --tail 1 = %q", got)
+	}
+	if got := tasks(0, "stop", second); !strings.HasPrefix(got, second+" killed (stopped by user)") {
+		t.Errorf("stop: %q", got)
+	}
+	if alive := marked(second); len(alive) > 0 {
+		t.Errorf("alive after the stop: %v", alive)
+	}
+	if got := tasks(exitUsage, "stop", second); !strings.Contains(got, "has ended already: killed (stopped by user)") {
+		t.Errorf("stop again: %q", got)
+	}
+	if got := tasks(exitUsage, "stop", "b0"); !strings.Contains(got, `there is no task "b0"`) {
+		t.Errorf("stop of nothing: %q", got)
+	}
+	if err := cmd.Wait(); err != nil { // with its work done, the run is over
+		t.Errorf("the session: %v", err)
+	}
+	if got := tasks(0); !strings.Contains(got, "No session runs in this directory") {
+		t.Errorf("afterwards: %q", got)
+	}
+	if got := tasks(0, "--session", session[:6]); !strings.Contains(got, first+"  local_bash  failed (exit code 3)") {
+		t.Errorf("of the dead session:\n%s", got)
+	}
+	if got := tasks(0, "logs", "-f", first); got != "one\ntwo\n" {
+		t.Errorf("logs of the dead = %q", got)
+	}
+	for _, args := range [][]string{{"fly"}, {"show"}, {"show", first, second}, {"list", "x"}, {"--session", "zzz"}, {"--bad"}} {
+		tasks(exitUsage, args...)
+	}
+}
+
+func TestTailOffset(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 3, ""}, {"a", 1, "a"}, {"a\nb\n", 1, "b\n"}, {"a\nb", 1, "b"}, {"a\nb\n", 2, "a\nb\n"}, {"a\nb\n", 9, "a\nb\n"}, {"a\nb\n", 0, ""},
+		{strings.Repeat("x", 200_000) + "\nend\n", 1, "end\n"}, {"\n\n\n", 1, "\n"},
+	} {
+		path := t.TempDir() + "/f"
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at, err := tailOffset(path, tt.n)
+		if err != nil || tt.text[at:] != tt.want {
+			t.Errorf("the last %d lines of %.20q = %.20q, %v; want %q", tt.n, tt.text, tt.text[at:], err, tt.want)
+		}
+	}
+}
+
+// What is split anywhere reaches a terminal as whole lines, without what acts on it.
+func TestPlainLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &plainLines{w: &out}
+	for _, c := range []byte("a\x1b[31mü\x1b[0m\nb\r\nrest") {
+		if _, err := l.Write([]byte{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.flush(); err != nil || out.String() != "aü\nb\nrest" {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}

@@ -1,0 +1,253 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"heddle/internal/task"
+)
+
+// Options say what a server is for.
+type Options struct {
+	Folder  string // for sockets; made when needed, 0700
+	Session string
+	Dir     string
+	Tasks   Tasks
+}
+
+// A Server answers for one session until it is closed.
+type Server struct {
+	opts     Options
+	listener *net.UnixListener
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	slots    chan struct{} // one for each client
+}
+
+// Listen makes the socket of a session and answers on it. A socket that a dead session
+// left is replaced.
+func Listen(o Options) (*Server, error) {
+	path := socketPath(o.Folder, o.Session)
+	l, err := bind(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the socket of the session: %w", err)
+	}
+	s := &Server{opts: o, listener: l, slots: make(chan struct{}, maxClients)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.work.Go(s.accept)
+	return s, nil
+}
+
+// bind makes the socket. The folder lets nobody else in, also before the mode is set.
+func bind(path string) (*net.UnixListener, error) {
+	if err := ownFolder(parent(path)); err != nil {
+		return nil, err
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("%s is in use", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Close removes the socket and ends all connections.
+func (s *Server) Close() error {
+	s.cancel()
+	err := s.listener.Close() // removes the file, too
+	s.work.Wait()
+	return err
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.listener.AcceptUnix()
+		switch {
+		case s.ctx.Err() != nil:
+			if err == nil {
+				_ = c.Close()
+			}
+			return
+		case err != nil: // for instance, there are too many open files
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-s.ctx.Done():
+			}
+			continue
+		}
+		if sameUser(c) != nil {
+			_ = c.Close()
+			continue
+		}
+		select {
+		case s.slots <- struct{}{}:
+			s.work.Go(func() {
+				defer func() { <-s.slots }()
+				s.serve(c)
+			})
+		default:
+			_ = c.Close() // there are too many
+		}
+	}
+}
+
+// A client is one connection.
+type client struct {
+	*Server
+	conn    *net.UnixConn
+	ctx     context.Context // ends with the connection
+	pending sync.WaitGroup
+	slots   chan struct{} // one for each request without an answer
+
+	mu sync.Mutex // held while a line is written
+}
+
+func (s *Server) serve(conn *net.UnixConn) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	c := &client{Server: s, conn: conn, ctx: ctx, slots: make(chan struct{}, maxPending)}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() {
+		cancel()
+		c.pending.Wait()
+		stop()
+		_ = conn.Close()
+	}()
+	if c.write(Hello{Version, s.opts.Session, os.Getpid(), s.opts.Dir}) != nil {
+		return
+	}
+	c.read()
+}
+
+// read takes requests until the client leaves or does not keep to the rules.
+func (c *client) read() {
+	lines := bufio.NewScanner(c.conn)
+	lines.Buffer(make([]byte, 4<<10), maxLine)
+	second, count := time.Now(), 0
+	for lines.Scan() {
+		if now := time.Now(); now.Sub(second) > time.Second {
+			second, count = now, 0
+		}
+		if count++; count > maxRate {
+			_ = c.write(Answer{Error: fmt.Sprintf("too many requests: %d in a second at most", maxRate)})
+			return
+		}
+		r, err := parseRequest(lines.Bytes())
+		if err != nil {
+			_ = c.write(Answer{ID: r.ID, Error: err.Error()})
+			continue
+		}
+		select {
+		case c.slots <- struct{}{}:
+		default:
+			_ = c.write(Answer{ID: r.ID, Error: fmt.Sprintf("%d requests wait for their answers already", maxPending)})
+			continue
+		}
+		c.pending.Go(func() {
+			defer func() { <-c.slots }()
+			_ = c.write(c.answer(r)) // if the client has left, its read says so
+		})
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		_ = c.write(Answer{Error: fmt.Sprintf("a request is %d bytes long at most", maxLine)})
+	}
+}
+
+// patience is how long a client may take to read a line before it is given up.
+const patience = 10 * time.Second
+
+func (c *client) write(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err = c.conn.Write(append(line, '\n')); err != nil {
+		_ = c.conn.Close() // half a line may be out
+	}
+	return err
+}
+
+// answer does what a request asks for.
+func (c *client) answer(r Request) Answer {
+	a := Answer{ID: r.ID}
+	var err error
+	switch r.Op {
+	case List:
+		for _, s := range c.opts.Tasks.List() {
+			a.Tasks = append(a.Tasks, recordOf(s))
+		}
+		return a
+	case Wait:
+		err = c.wait(r)
+	case Stop:
+		err = c.stop(r)
+	}
+	for _, id := range r.Tasks {
+		s, ok := c.opts.Tasks.Find(id)
+		if !ok {
+			err = errors.Join(err, fmt.Errorf("there is no task %s", id))
+			continue
+		}
+		a.Tasks = append(a.Tasks, recordOf(s))
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+// wait waits for the tasks that run.
+func (c *client) wait(r Request) error {
+	var running []task.ID
+	ended := 0
+	for _, id := range r.Tasks {
+		switch s, ok := c.opts.Tasks.Find(id); {
+		case !ok: // answer says so
+		case s.Status.Terminal():
+			ended++
+		default:
+			running = append(running, id)
+		}
+	}
+	want := len(running)
+	if r.Count > 0 {
+		want = min(want, r.Count-ended)
+	}
+	if want <= 0 {
+		return nil
+	}
+	_, err := c.opts.Tasks.Wait(c.ctx, running, task.Condition{Count: want})
+	return err
+}
+
+// stop ends the tasks, all at once.
+func (c *client) stop(r Request) error {
+	errs := make([]error, len(r.Tasks))
+	var all sync.WaitGroup
+	for i, id := range r.Tasks {
+		all.Go(func() { errs[i] = c.opts.Tasks.Kill(id, task.ErrKilled) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
