@@ -43,7 +43,7 @@ func (p *Process) Members() []Member {
 // left its session, lost its parent and emptied its environment before anyone
 // looked.
 func (p *Process) End(ctx context.Context, grace time.Duration) ([]Member, error) {
-	return p.tree.end(ctx, grace, p.done)
+	return p.tree.end(ctx, grace, p.Done())
 }
 
 const (

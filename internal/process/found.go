@@ -16,7 +16,11 @@ func Find(id Identity, mark string) (*Process, bool) {
 	if id.BootID != bootID() {
 		return nil, false // nothing outlives the system
 	}
-	p := &Process{done: make(chan struct{}), tree: tree{leader: id, mark: mark, group: openGroup(id.Group)}}
+	p := &Process{
+		done: make(chan struct{}), turn: make(chan struct{}, 1),
+		tree: tree{leader: id, mark: mark, group: openGroup(id.Group)},
+	}
+	p.turn <- struct{}{} // it is not ours to collect
 	if len(p.tree.alive()) == 0 {
 		return nil, false
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +20,13 @@ func launch(s Spec, null *os.File, _ *group) (child, *group, error) {
 	return child{pid: pid}, nil, err
 }
 
-// wait waits for the child and collects it. It takes a thread.
-func (c child) wait() (Exit, error) {
+// pollable is false: kqueue tells of exits, but not the poller of the runtime.
+func (c child) pollable() bool { return false }
+
+func (c child) wait(context.Context) (Exit, bool, error) { return Exit{}, false, errors.ErrUnsupported }
+
+// block waits for the child and collects it. It takes a thread.
+func (c child) block() (Exit, error) {
 	var status syscall.WaitStatus
 	for {
 		_, err := syscall.Wait4(c.pid, &status, 0, nil)

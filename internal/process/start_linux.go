@@ -1,10 +1,12 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,29 +61,40 @@ func (s Spec) fork(null, into *os.File) (child, error) {
 	return c, nil
 }
 
-// wait waits for the child and collects it. The goroutine is parked in the poller
-// of the runtime: waiting for a thousand processes takes no thousand threads.
-func (c child) wait() (Exit, error) {
-	if c.pidfd == nil {
-		exit, _, err := collect(c.pid, 0)
-		return exit, err
-	}
-	defer c.pidfd.Close()
+// pollable reports whether the kernel tells the poller of the runtime of the exit.
+func (c child) pollable() bool { return c.pidfd != nil }
+
+// wait waits for the child and collects it, unless ctx is done before: then it is not over.
+// The goroutine is parked in the poller of the runtime: waiting for a thousand processes
+// takes no thousand threads. If the poller will not have it, that is an error, and not over.
+func (c child) wait(ctx context.Context) (exit Exit, over bool, err error) {
 	conn, err := c.pidfd.SyscallConn()
 	if err != nil {
-		return Exit{Code: -1}, fmt.Errorf("wait for process %d: %w", c.pid, err)
+		return Exit{}, false, err
 	}
-	var exit Exit
-	var done bool
-	var waitErr error
+	stop := context.AfterFunc(ctx, func() { _ = c.pidfd.SetReadDeadline(time.Unix(1, 0)) })
+	var failed error
 	err = conn.Read(func(uintptr) bool {
-		exit, done, waitErr = collect(c.pid, unix.WNOHANG)
-		return done
+		exit, over, failed = collect(c.pid, unix.WNOHANG)
+		return over
 	})
-	if err != nil && !done { // the poller will not have it
-		exit, _, waitErr = collect(c.pid, 0)
+	stop()
+	switch {
+	case over:
+		return exit, true, errors.Join(failed, c.pidfd.Close())
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return Exit{}, false, c.pidfd.SetReadDeadline(time.Time{}) // for who waits next
 	}
-	return exit, waitErr
+	return Exit{}, false, err
+}
+
+// block waits for the child and collects it. It takes a thread.
+func (c child) block() (Exit, error) {
+	exit, _, err := collect(c.pid, 0)
+	if c.pidfd != nil {
+		err = errors.Join(err, c.pidfd.Close())
+	}
+	return exit, err
 }
 
 // collect collects the child pid. It is never asked for "any child": that would
