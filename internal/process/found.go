@@ -17,22 +17,18 @@ func Find(id Identity, mark string) (*Process, bool) {
 		return nil, false // nothing outlives the system
 	}
 	p := &Process{
-		done: make(chan struct{}), turn: make(chan struct{}, 1),
+		done: make(chan struct{}),
 		tree: tree{leader: id, mark: mark, group: openGroup(id.Group)},
 	}
-	p.turn <- struct{}{} // it is not ours to collect
 	if len(p.tree.alive()) == 0 {
 		return nil, false
 	}
 	p.err = ErrNoExit
-	go func() {
-		defer close(p.done)
-		gone(id)
-	}()
+	exits().watch(p, handleOf(id.PID))
 	return p, true
 }
 
-// goneByLooking is for where the system does not tell.
+// goneByLooking returns when the process is gone, where the system does not tell.
 func goneByLooking(id Identity) {
 	look := time.NewTicker(lookForExit)
 	defer look.Stop()

@@ -1,39 +1,13 @@
 package process
 
-import (
-	"errors"
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// gone returns when the process is not alive any more. The goroutine is parked in the
-// poller of the runtime.
-func gone(id Identity) {
-	pidfd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
-	if errors.Is(err, unix.ESRCH) {
-		return
+// handleOf returns the handle of a process that need not be our child. If there is none,
+// the process is looked at until it is gone.
+func handleOf(pid int) int {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return noHandle
 	}
-	// From here on pidfd means one process; this tells whether it is the right one.
-	if !id.Alive() {
-		if err == nil {
-			unix.Close(pidfd)
-		}
-		return
-	}
-	if err == nil {
-		f := os.NewFile(uintptr(pidfd), "pidfd")
-		defer f.Close()
-		if conn, err := f.SyscallConn(); err == nil {
-			if conn.Read(func(fd uintptr) bool { return readable(int32(fd)) }) == nil {
-				return
-			}
-		}
-	}
-	goneByLooking(id)
-}
-
-func readable(fd int32) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: fd, Events: unix.POLLIN}}, 0)
-	return err == nil && n > 0
+	return pidfd
 }

@@ -17,7 +17,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 )
 
@@ -42,17 +41,12 @@ type Spec struct {
 }
 
 // A Process is a started command. Its methods may be called from several
-// goroutines. It is collected when it exits by whoever is in [Process.Wait] then, or by a
-// goroutine that [Process.Done] starts, so that waiting for a command costs nothing
-// besides the goroutine that waits.
+// goroutines.
 type Process struct {
-	tree  tree
-	child child
-	done  chan struct{}
-	turn  chan struct{} // of capacity 1: held by who waits for the exit itself
-	watch sync.Once     // a goroutine waits
+	tree tree
+	done chan struct{}
 
-	// Written before done is closed, by the goroutine that waits.
+	// Written before done is closed, by the waiter.
 	exit Exit
 	err  error
 }
@@ -71,13 +65,20 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// Start starts s in a session of its own, with /dev/null as standard input. Somebody has
-// to wait for the process, or it stays a zombie when it exits.
+// Start starts s in a session of its own, with /dev/null as standard input. The
+// process is collected when it exits, whether or not anyone waits for it, and costs no
+// goroutine and no thread until then.
 func Start(s Spec) (*Process, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
 	}
 	return start(s, newGroup())
+}
+
+// A child is a started process that nobody has collected yet.
+type child struct {
+	pid    int
+	handle int // under which a poller knows it
 }
 
 // start starts s in g, which may be nil.
@@ -103,16 +104,13 @@ func start(s Spec, g *group) (*Process, error) {
 	}
 	// The child cannot vanish before this, because nobody has collected it.
 	leader, _ := look(child.pid)
-	p := &Process{child: child, done: make(chan struct{}), turn: make(chan struct{}, 1), tree: tree{
+	p := &Process{done: make(chan struct{}), tree: tree{
 		leader: Identity{PID: child.pid, StartTime: leader.start, BootID: bootID(), Group: group.path()},
 		mark:   s.Mark,
 		group:  group,
 		ours:   true,
 	}}
-	if !child.pollable() {
-		p.turn <- struct{}{}
-		go p.block()
-	}
+	exits().watch(p, child.handle)
 	return p, nil
 }
 
@@ -124,12 +122,7 @@ func (p *Process) PID() int { return p.tree.leader.PID }
 func (p *Process) Identity() Identity { return p.tree.leader }
 
 // Done is closed when the leader has exited.
-func (p *Process) Done() <-chan struct{} {
-	p.watch.Do(func() {
-		go func() { _, _ = p.Wait(context.Background()) }() // ends with the process
-	})
-	return p.done
-}
+func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait waits for the leader to exit, whatever it leaves behind. When ctx is done
 // it stops waiting and returns the cause; the process goes on.
@@ -137,8 +130,6 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.done:
 		return p.exit, p.err
-	case p.turn <- struct{}{}:
-		p.collect(ctx)
 	case <-ctx.Done():
 	}
 	select {
@@ -147,37 +138,6 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	default:
 		return Exit{}, context.Cause(ctx)
 	}
-}
-
-// collect waits for the exit itself, and then gives back the turn, which the caller holds.
-func (p *Process) collect(ctx context.Context) {
-	select {
-	case <-p.done: // whoever had the turn before has it
-		<-p.turn
-		return
-	default:
-	}
-	switch exit, over, err := p.child.wait(ctx); {
-	case over:
-		p.exited(exit, err)
-	case err != nil: // the poller will not have it
-		go p.block()
-		select {
-		case <-p.done:
-		case <-ctx.Done():
-		}
-		return // with the turn
-	}
-	<-p.turn
-}
-
-// block waits where the poller cannot, which takes a thread. It keeps the turn.
-func (p *Process) block() { p.exited(p.child.block()) }
-
-func (p *Process) exited(exit Exit, err error) {
-	p.exit, p.err = exit, err
-	p.tree.group.remove()
-	close(p.done)
 }
 
 // check refuses what the kernel would refuse with a bare "invalid argument".

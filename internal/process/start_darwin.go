@@ -1,15 +1,9 @@
 package process
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
 	"syscall"
 )
-
-// A child is a started process that nobody has collected yet.
-type child struct{ pid int }
 
 // launch starts s. There are no control groups here.
 func launch(s Spec, null *os.File, _ *group) (child, *group, error) {
@@ -17,29 +11,7 @@ func launch(s Spec, null *os.File, _ *group) (child, *group, error) {
 		Dir: s.Dir, Env: s.Env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{null.Fd(), s.Stdout.Fd(), s.Stderr.Fd()},
 	})
-	return child{pid: pid}, nil, err
-}
-
-// pollable is false: kqueue tells of exits, but not the poller of the runtime.
-func (c child) pollable() bool { return false }
-
-func (c child) wait(context.Context) (Exit, bool, error) { return Exit{}, false, errors.ErrUnsupported }
-
-// block waits for the child and collects it. It takes a thread.
-func (c child) block() (Exit, error) {
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(c.pid, &status, 0, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return Exit{Code: -1}, fmt.Errorf("wait for process %d: %w", c.pid, err)
-		case status.Signaled():
-			return Exit{Code: -1, Signal: status.Signal()}, nil
-		default:
-			return Exit{Code: status.ExitStatus()}, nil
-		}
-	}
+	return child{pid: pid, handle: pid}, nil, err
 }
 
 // Adopt does nothing here: orphans go to the first process of the system, which
