@@ -35,9 +35,17 @@ func look(pid int) (proc, bool) {
 	return fromKernel(info), true
 }
 
+// surveyors has the one surveyor of the program: there is one list of processes to share.
+var surveyors = sync.OnceValue(func() *surveyor { return &surveyor{scan: everyone} })
+
 // candidates returns the processes among which the members of a tree are: all.
 // Start times do not exclude any, since a correction of the clock moves them.
-func candidates(*tree) []proc {
+func candidates(*tree) (procs []proc, mark func(pid int) (string, bool)) {
+	s := surveyors().survey()
+	return s.procs, s.mark
+}
+
+func everyone() []proc {
 	infos, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil

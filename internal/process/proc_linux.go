@@ -63,29 +63,47 @@ func parseStat(stat []byte) (proc, bool) {
 	return p, errors.Join(bad, err) == nil
 }
 
+// surveyors look at the processes of this system: at all of them, or at our descendants.
+// There is one of each for the program, since that is what there is to share.
+var surveyors = sync.OnceValue(func() *struct{ all, ours surveyor } {
+	var s struct{ all, ours surveyor }
+	s.all.scan = func() []proc { return lookAll(everyone()) }
+	s.ours.scan = func() []proc {
+		if pids, ok := descendants(os.Getpid()); ok {
+			return lookAll(pids)
+		}
+		return lookAll(everyone())
+	}
+	return &s
+})
+
 // candidates returns the processes among which the members of t are: our
 // descendants if the tree is ours and orphans come to us, otherwise all. Members
 // are no older than the leader.
-func candidates(t *tree) []proc {
-	older := func(p proc) bool { return p.start < t.leader.StartTime }
+func candidates(t *tree) (procs []proc, mark func(pid int) (string, bool)) {
+	from := &surveyors().all
 	if t.ours && adopting() {
-		if pids, ok := descendants(os.Getpid()); ok {
-			return slices.DeleteFunc(lookAll(pids), older)
-		}
+		from = &surveyors().ours
 	}
+	s := from.survey()
+	older := func(p proc) bool { return p.start < t.leader.StartTime }
+	return slices.DeleteFunc(slices.Clone(s.procs), older), s.mark
+}
+
+// everyone returns the ids of all processes.
+func everyone() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // what was read before an error still counts
-	var pids []int
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}
 	}
-	return slices.DeleteFunc(lookAll(pids), older)
+	return pids
 }
 
 func lookAll(pids []int) []proc {

@@ -39,9 +39,13 @@ func (t *tree) alive() []proc {
 			found[pid] = p
 		}
 	}
-	// Even where there is a control group: a process may have been moved out of it.
-	for _, p := range t.pick(candidates(t), markOf) {
-		found[p.pid] = p
+	// Also where there is a control group: a process may have been moved out of it. But
+	// while it has members, those are enough to do.
+	if len(found) == 0 {
+		procs, mark := candidates(t)
+		for _, p := range t.pick(procs, mark) {
+			found[p.pid] = p
+		}
 	}
 	// Once a member, always a member, whatever it has left since.
 	for pid, start := range t.seen {
