@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,35 +58,6 @@ func TestExitsOfOthersAreNotTaken(t *testing.T) {
 			t.Errorf("own session %v: Wait = %v, want exit status 9", session, err)
 		}
 	}
-}
-
-// A thousand waiting commands must not cost a thousand threads.
-func TestWaitingTakesNoThreads(t *testing.T) {
-	const n = 300
-	before := count(t, "/proc/self/task")
-	var ps []*Process
-	for range n {
-		p, err := Start(Spec{Path: "/bin/sleep", Args: []string{"sleep", "300"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	if grown := count(t, "/proc/self/task") - before; grown > 10 {
-		t.Errorf("%d commands took %d threads", n, grown)
-	}
-	var ended sync.WaitGroup
-	for _, p := range ps {
-		if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
-			t.Error(err)
-		}
-		ended.Go(func() {
-			if exit, err := p.Wait(t.Context()); err != nil || exit.Signal != syscall.SIGKILL {
-				t.Errorf("Wait = %v, %v", exit, err)
-			}
-		})
-	}
-	ended.Wait()
 }
 
 func TestNoDescriptorStaysOpen(t *testing.T) {
