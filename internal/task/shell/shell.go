@@ -65,34 +65,62 @@ func (Detail) Kind() task.Kind { return task.LocalBash }
 
 // Run runs the command to the exit of the command itself: not to the end of its
 // output, which a process that it left behind may hold open for ever.
+//
+// It waits between two functions of its own, so that the stack is small meanwhile: a
+// thousand commands may sleep at once.
 func (r *Runner) Run(ctx context.Context, t *task.Task) error {
-	line, err := compose(r.Command, r.Env, strings.TrimSuffix(t.Output.Name(), ".output"))
+	c, err := r.start(t)
 	if err != nil {
 		return err
 	}
-	defer line.remove()
+	exit, err := c.process.Wait(ctx)
+	return c.end(ctx, t, exit, err)
+}
+
+// command is one that runs.
+type command struct {
+	process *process.Process
+	line    line
+	detail  Detail
+	limit   *time.Timer // nil: it may run for ever
+}
+
+func (r *Runner) start(t *task.Task) (*command, error) {
+	line, err := compose(r.Command, r.Env, strings.TrimSuffix(t.Output.Name(), ".output"))
+	if err != nil {
+		return nil, err
+	}
 	p, err := process.Start(process.Spec{
 		Path: line.shell, Args: line.args, Dir: r.Dir, Env: slices.Concat(r.Env, line.env),
 		Stdout: t.Output, Stderr: t.Output, Mark: string(t.ID),
 	})
 	if err != nil {
-		return err
+		line.remove()
+		return nil, err
 	}
-	d := Detail{Command: shorten(r.Command), PID: p.PID(), Identity: p.Identity()}
-	t.Record(d)
+	line.env, line.args = nil, nil // they have served
+	c := &command{process: p, line: line, detail: Detail{Command: shorten(r.Command), PID: p.PID(), Identity: p.Identity()}}
+	t.Record(c.detail)
 	if r.Timeout > 0 {
-		timer := time.AfterFunc(r.Timeout, func() { t.Stop(task.ErrTimeout) })
-		defer timer.Stop()
+		c.limit = time.AfterFunc(r.Timeout, func() { t.Stop(task.ErrTimeout) })
 	}
-	exit, err := p.Wait(ctx)
+	return c, nil
+}
+
+// end says how the command ended; err is why it is to end, if it runs on.
+func (c *command) end(ctx context.Context, t *task.Task, exit process.Exit, err error) error {
+	defer c.line.remove()
+	if c.limit != nil {
+		defer c.limit.Stop()
+	}
 	if err != nil {
-		return end(p, t, d, err)
+		return end(c.process, t, c.detail, err)
 	}
-	d = d.with(exit)
-	_, d.Dir, _ = ending(line.note)
-	if left := outlive(ctx, p); len(left) > 0 {
+	d := c.detail.with(exit)
+	_, d.Dir, _ = ending(c.line.note)
+	if left := outlive(ctx, c.process); len(left) > 0 {
 		d.Left = left
-		t.Leave(func() error { _, err := p.End(context.Background(), grace); return err })
+		t.Leave(func() error { _, err := c.process.End(context.Background(), grace); return err })
 	}
 	t.Update(func(s *task.Snapshot) { s.Detail = d })
 	return verdict(exit)
