@@ -16,7 +16,7 @@ func (b *bench) command(s *server, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(b.heddle, append([]string{"-p", "go", "--allowedTools", "Bash(true)"}, args...)...)
+	cmd := exec.Command(b.heddle, append([]string{"-p", "go", "--allowedTools", "Bash(true),Bash(head *),Bash(sleep *)"}, args...)...)
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(),
 		"HEDDLE_HOME="+filepath.Join(work, ".state"), "HOME="+work,
@@ -53,8 +53,8 @@ func (b *bench) firstRequest() ([]row, error) {
 
 // conversation measures the time between an answer that calls Bash{true} and the next
 // request, early and late, against starting the same command directly.
-func (b *bench) conversation(turns int) ([]row, error) {
-	s, err := serve(turns)
+func (b *bench) conversation() ([]row, error) {
+	s, err := serve(b.turns)
 	if err != nil {
 		return nil, err
 	}

@@ -14,15 +14,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
 func main() {
-	runs := flag.Int("n", 15, "runs of each short measurement")
-	turns := flag.Int("turns", 505, "turns of the long conversation")
+	var b bench
+	flag.IntVar(&b.runs, "n", 15, "runs of each short measurement")
+	flag.IntVar(&b.turns, "turns", 505, "turns of the long conversation")
+	flag.Int64Var(&b.printed, "printed", 500e6, "bytes that a command prints")
+	flag.DurationVar(&b.rest, "rest", 5*time.Second, "how long a session with sleeping commands is watched")
+	only := flag.String("only", "", "measure only what has this `name`; a wrong one lists them")
 	flag.Parse()
-	if err := run(*runs, *turns); err != nil {
+	if err := b.run(*only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -37,28 +42,57 @@ type row struct {
 	limit   float64
 }
 
-func run(runs, turns int) error {
+func (b *bench) run(only string) error {
+	chosen := b.measures()
+	if only != "" {
+		chosen = slices.DeleteFunc(chosen, func(m measure) bool { return m.name != only })
+	}
+	if len(chosen) == 0 {
+		var names []string
+		for _, m := range b.measures() {
+			names = append(names, m.name)
+		}
+		return fmt.Errorf("there is no measurement %q; there are %s", only, strings.Join(names, ", "))
+	}
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{dir: dir, runs: runs}
+	b.dir = dir
 	if err := b.build(); err != nil {
 		return err
 	}
 	var rows []row
-	for _, measure := range []func() ([]row, error){
-		b.size, b.start, b.firstRequest, func() ([]row, error) { return b.conversation(turns) }, b.memory, b.idle, b.micro,
-	} {
-		r, err := measure()
+	for _, m := range chosen {
+		r, err := m.rows()
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		rows = append(rows, r...)
 	}
 	printTable(rows)
 	return nil
+}
+
+type measure struct {
+	name string
+	rows func() ([]row, error)
+}
+
+// measures are all measurements, in the order of the table.
+func (b *bench) measures() []measure {
+	return []measure{
+		{"size", b.size},
+		{"start", b.start},
+		{"request", b.firstRequest},
+		{"conversation", b.conversation},
+		{"memory", b.memory},
+		{"idle", b.idle},
+		{"sleepers", b.sleepers},
+		{"output", b.output},
+		{"micro", b.micro},
+	}
 }
 
 func printTable(rows []row) {
@@ -74,10 +108,13 @@ func printTable(rows []row) {
 	w.Flush()
 }
 
-// bench holds what is measured: the program, and a program that does nothing.
+// bench holds what is measured, the program and one that does nothing, and how much of it.
 type bench struct {
 	dir, heddle, hello string
-	runs               int
+
+	runs, turns int
+	printed     int64
+	rest        time.Duration
 }
 
 const helloSource = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"

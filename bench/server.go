@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -11,11 +12,13 @@ import (
 	"time"
 )
 
-// server answers like the Anthropic API, at once: with a call of Bash{true} for so
-// many turns, and then with a text.
+// server answers like the Anthropic API, at once: with a call of Bash for so many turns,
+// and then with a text. The two functions may be set before the first request.
 type server struct {
 	url  string
 	http *httptest.Server
+	call func(n int) any // the input of the call that answers request n; Bash{true} if not set
+	pace func(n int)     // called when request n is there, before it is answered
 
 	mu    sync.Mutex
 	turns int
@@ -31,7 +34,12 @@ func serve(turns int) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{turns: turns}
+	s := &server{turns: turns, call: func(int) any { return map[string]string{"command": "true"} }}
+	s.pace = func(n int) {
+		if n%4 == 3 {
+			s.control()
+		}
+	}
 	s.http = &httptest.Server{Listener: l, Config: &http.Server{Handler: s}}
 	s.http.Start()
 	s.url = s.http.URL
@@ -47,14 +55,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := len(s.seen)
 	s.seen = append(s.seen, exchange{arrived: arrived})
 	s.mu.Unlock()
-	if n%4 == 3 {
-		s.control()
-	}
+	s.pace(n)
 
 	block, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
 	if n < s.turns {
 		block = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}`, n)
-		delta, stop = `{"type":"input_json_delta","partial_json":"{\"command\":\"true\"}"}`, "tool_use"
+		input, _ := json.Marshal(s.call(n))    // a map of plain values
+		part, _ := json.Marshal(string(input)) // a string
+		delta, stop = `{"type":"input_json_delta","partial_json":`+string(part)+`}`, "tool_use"
 	}
 	w.Header().Set("content-type", "text/event-stream")
 	fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m%d\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n", n)
