@@ -79,7 +79,7 @@ func neighbour(t *testing.T, b *crashBed) (check func()) {
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd, _ := b.command(t, "--model", "scripted/"+script, "--input-format", "stream-json", "--output-format", "stream-json")
+	cmd, _ := b.command(t, "--model", "scripted/"+script, "--input-format", "stream-json", "--output-format", "stream-json", "--shell-grace", "0s")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestKilledRunsLoseNoEnds(t *testing.T) {
 	}
 	var whole time.Duration
 	for n, rounds := 0, 0; n < *kills; rounds++ {
-		b := newCrashBed(t, "anthropic", backgroundTurns(t))
+		b := newTaskBed(t, backgroundTurns(t))
 		check := neighbour(t, b)
 		session := transcript.NewID()
 		args := []string{"work", "--session-id", session, "--shell-grace", "1m"}
@@ -169,6 +169,7 @@ func TestKilledRunsLoseNoEnds(t *testing.T) {
 			case <-time.After(after):
 				cmd.Process.Kill()
 				<-ended
+				t.Logf("killed after %v", time.Since(begin))
 				n++
 				if _, err := os.Stat(transcriptOf(b.home, session)); err == nil {
 					args = []string{"go on", "--resume", session, "--shell-grace", "1m"}
@@ -177,6 +178,7 @@ func TestKilledRunsLoseNoEnds(t *testing.T) {
 				if err != nil {
 					t.Fatalf("heddle %v after %d kills: %v\n%s", args, n, err, out)
 				}
+				t.Logf("%v took %v", args[0], time.Since(begin))
 				whole = max(whole, time.Since(begin))
 				over = true
 			}
@@ -220,7 +222,7 @@ func TestResumeAdoptsCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newCrashBed(t, "anthropic", script)
+	b := newTaskBed(t, script)
 	session := transcript.NewID()
 	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
 	cmd.Stdout = nil
@@ -309,7 +311,7 @@ func TestAnyStartCleansUpAfterTheDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newCrashBed(t, "anthropic", script)
+	b := newTaskBed(t, script)
 	session := transcript.NewID()
 	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
 	cmd.Stdout = nil

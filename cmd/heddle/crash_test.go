@@ -87,10 +87,21 @@ type crashBed struct {
 
 func newCrashBed(t *testing.T, wire string, script *scripted.Script) *crashBed {
 	t.Helper()
+	return newCrashBedIn(t, realRepository(t), wire, script)
+}
+
+// newTaskBed is a bed whose directory does not matter.
+func newTaskBed(t *testing.T, script *scripted.Script) *crashBed {
+	t.Helper()
+	return newCrashBedIn(t, t.TempDir(), "anthropic", script)
+}
+
+func newCrashBedIn(t *testing.T, dir, wire string, script *scripted.Script) *crashBed {
+	t.Helper()
 	api := fakeapi.NewServer(script, nil)
 	srv := httptest.NewServer(api)
 	t.Cleanup(srv.Close)
-	b := &crashBed{dir: realRepository(t), home: t.TempDir(), api: api}
+	b := &crashBed{dir: dir, home: t.TempDir(), api: api}
 	b.env = append(os.Environ(), "HEDDLE_HOME="+b.home, "HEDDLE_SANDBOX=1", "HOME="+b.home)
 	if wire == "openai" {
 		b.env = append(b.env, "OPENAI_BASE_URL="+srv.URL+"/v1", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=")

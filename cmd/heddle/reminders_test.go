@@ -36,7 +36,7 @@ func scriptOf(t *testing.T, text string) *scripted.Script {
 // the same directory hears nothing of it.
 func TestEndedTasksAreNotRepeated(t *testing.T) {
 	t.Parallel()
-	b := newCrashBed(t, "anthropic", scriptOf(t, `agents:
+	b := newTaskBed(t, scriptOf(t, `agents:
   - turns:
       - calls: [{tool: Bash, input: {command: 'echo hi', run_in_background: true}}]
       - {text: fine, repeat: forever}

@@ -26,7 +26,7 @@ func TestTasksFromAnotherTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newCrashBed(t, "anthropic", script)
+	b := newTaskBed(t, script)
 	session := transcript.NewID()
 	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
 	cmd.Stdout = nil

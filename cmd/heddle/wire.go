@@ -87,12 +87,12 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	}
 	cleanUp(p, log.id, std.err)
 	sweepTasks(p, time.Duration(set.Tasks.KeepDays*24*float64(time.Hour)), std.err)
-	return begin(p, parts, log, o)
+	return begin(p, parts, log, o, std.err)
 }
 
 // begin is the first step that leaves traces: the transcript is opened, heddle becomes
 // the parent of what its commands leave behind, and other runs can see the session.
-func begin(p place, parts session.Parts, log logChoice, o *options) (*session.Session, error) {
+func begin(p place, parts session.Parts, log logChoice, o *options, stderr io.Writer) (*session.Session, error) {
 	logger, closeLogger, err := o.logger()
 	if err != nil {
 		return nil, err
@@ -119,13 +119,15 @@ func begin(p place, parts session.Parts, log logChoice, o *options) (*session.Se
 		return fail(err)
 	}
 	undo = append(undo, leave)
-	socket, err := control.Listen(control.Options{Folder: p.runDir(), Session: parts.ID, Dir: p.dir, Tasks: parts.Tasks})
-	if err != nil {
-		return fail(err)
+	hangUp := func() error { return nil }
+	if socket, err := control.Listen(control.Options{Folder: p.runDir(), Session: parts.ID, Dir: p.dir, Tasks: parts.Tasks}); err == nil {
+		hangUp = socket.Close
+		undo = append(undo, hangUp)
+	} else { // the conversation can do without
+		fmt.Fprintf(stderr, "heddle: this session cannot be reached from another terminal: %v\n", err)
 	}
-	undo = append(undo, socket.Close)
 	parts.Logger, parts.Heir = logger, shell.Heir{}
-	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return errors.Join(socket.Close(), leave()) }, closeLogger)
+	parts.OnClose = append(parts.OnClose, func(context.Context) error { release(); return errors.Join(hangUp(), leave()) }, closeLogger)
 	s, err := session.New(parts)
 	if err != nil {
 		return fail(err)

@@ -82,9 +82,12 @@ var ErrNoServer = errors.New("the session is not running")
 // 108 on Linux (unix(7)).
 const maxPath = 103
 
+// fallback is where the folder of sockets is whose own path is too long. It is the same in
+// every terminal of the user, unlike the folder for temporary files.
+const fallback = "/tmp"
+
 // socketPath returns where the socket of a session is, given the folder for sockets. If
-// that path is too long for a socket, it is in a folder of the same user for temporary
-// files.
+// that path is too long for a socket, it is in a folder of the same user below fallback.
 func socketPath(folder, session string) string {
 	path := filepath.Join(folder, session+".sock")
 	if len(path) <= maxPath {
@@ -92,7 +95,7 @@ func socketPath(folder, session string) string {
 	}
 	sum := sha256.Sum256([]byte(folder))
 	name := "heddle-" + strconv.Itoa(os.Getuid()) + "-" + hex.EncodeToString(sum[:6])
-	return filepath.Join(os.TempDir(), name, session+".sock")
+	return filepath.Join(fallback, name, session+".sock")
 }
 
 // ownFolder makes the folder of a socket, or checks that it is ours alone: the one for

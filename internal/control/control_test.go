@@ -172,8 +172,9 @@ func TestSocketIsPrivateAndReplaced(t *testing.T) {
 }
 
 func TestLongPathsFallBack(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Cleanup(func() { _ = os.Remove(filepath.Dir(socketPath(folder, "s1"))) })
 	rt, _ := tasktest.NewRuntime(t)
 	s, err := Listen(Options{Folder: folder, Session: "s1", Tasks: rt})
 	if err != nil {
