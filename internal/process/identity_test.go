@@ -19,8 +19,12 @@ const helperVariable = "HEDDLE_PROCESS_HELPER"
 
 // helper starts the script that it is given and says who it is.
 func helper() {
-	if os.Getenv(helperVariable) == "end" {
+	switch os.Getenv(helperVariable) {
+	case "end":
 		endAround()
+		return
+	case "headless":
+		endFirstThread()
 		return
 	}
 	err := func() error {

@@ -38,7 +38,7 @@ func parseStat(stat []byte) (proc, bool) {
 	if open < 1 || end < open {
 		return proc{}, false
 	}
-	const state, ppid, pgid, sid, start = 0, 1, 2, 3, 19
+	const state, ppid, pgid, sid, threads, start = 0, 1, 2, 3, 17, 19
 	fields := strings.Fields(string(stat[end+1:]))
 	if len(fields) <= start {
 		return proc{}, false
@@ -49,12 +49,13 @@ func parseStat(stat []byte) (proc, bool) {
 		bad = errors.Join(bad, err)
 		return n
 	}
+	dead := fields[state] == "Z" || fields[state] == "X"
 	p := proc{
 		pid:     number(string(bytes.TrimSpace(stat[:open]))),
 		ppid:    number(fields[ppid]),
 		pgid:    number(fields[pgid]),
 		sid:     number(fields[sid]),
-		zombie:  fields[state] == "Z" || fields[state] == "X",
+		zombie:  dead && number(fields[threads]) <= 1, // else only its first thread is
 		stopped: fields[state] == "T",
 		name:    string(stat[open+1 : end]),
 	}
