@@ -67,5 +67,5 @@ func (p *poller) wait() ([]int, error) {
 
 func (p *poller) close() { unix.Close(p.queue) }
 
-// release gives back a handle that no poller has.
+// release gives back a handle: here, it is a mere number.
 func release(int) {}

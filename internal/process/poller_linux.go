@@ -55,11 +55,10 @@ func (p *poller) add(pidfd int) error {
 	return unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, pidfd, &event)
 }
 
-// forget undoes add and closes pidfd. Closing alone does not suffice: a child that is
-// being born has a copy of the descriptor for a moment, which would keep it in the set.
+// forget undoes add. To close pidfd does not suffice: a child that is being born has a
+// copy of it for a moment, which would keep it in the set.
 func (p *poller) forget(pidfd int) {
 	_ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, pidfd, nil) // it may never have got in
-	release(pidfd)
 }
 
 // wait returns processes that have exited, at least one. The result is good until the
@@ -89,5 +88,9 @@ func (p *poller) wait() ([]int, error) {
 
 func (p *poller) close() { p.file.Close() }
 
-// release gives back a handle that no poller has.
-func release(pidfd int) { unix.Close(pidfd) }
+// release gives back a handle.
+func release(pidfd int) {
+	if pidfd != noHandle {
+		unix.Close(pidfd)
+	}
+}

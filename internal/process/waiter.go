@@ -27,7 +27,7 @@ const noHandle = -1
 // the waiter.
 func (w *waiter) watch(p *Process, handle int) {
 	if handle == noHandle || !w.add(p, handle) {
-		go p.waitAlone()
+		go p.waitAlone(handle)
 	}
 }
 
@@ -38,7 +38,6 @@ func (w *waiter) add(p *Process, handle int) bool {
 	if poller == nil {
 		var err error
 		if poller, err = newPoller(); err != nil {
-			release(handle)
 			return false
 		}
 	}
@@ -96,6 +95,7 @@ func (w *waiter) settle(poller *poller, handle int, groups *sweeper) {
 		}
 	}
 	poller.forget(handle)
+	release(handle)
 	for _, p := range ps {
 		close(p.done)
 		groups.sweep(p.tree.group)
@@ -119,22 +119,24 @@ func (w *waiter) disband(poller *poller) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for handle, ps := range w.waiting {
-		for _, p := range ps {
-			go p.waitAlone()
-		}
 		poller.forget(handle)
+		for _, p := range ps {
+			go p.waitAlone(handle)
+		}
 	}
 	w.poller, w.waiting = nil, nil
 	poller.close()
 }
 
-// waitAlone waits for p without the waiter, at the price of a thread.
-func (p *Process) waitAlone() {
+// waitAlone waits for p without the waiter, at the price of a thread. It keeps the handle
+// until then, from which the collector of orphans knows that the exit is ours.
+func (p *Process) waitAlone(handle int) {
 	if p.tree.ours {
 		p.collect(0)
 	} else {
 		goneByLooking(p.tree.leader)
 	}
+	release(handle)
 	close(p.done)
 	p.tree.group.remove()
 }

@@ -37,7 +37,8 @@ func startIn(t *testing.T, w *waiter, script string, handle bool) *Process {
 		leader: Identity{PID: child.pid, StartTime: leader.start, BootID: bootID()}, ours: true,
 	}}
 	if !handle {
-		release(child.handle)
+		pidfd := child.handle // shows the collector of orphans that the exit is ours
+		t.Cleanup(func() { release(pidfd) })
 		child.handle = noHandle
 	}
 	w.watch(p, child.handle)
