@@ -108,7 +108,7 @@ func neighbour(t *testing.T, b *crashBed) (check func()) {
 		}
 	}
 	return func() {
-		records := journals(t, b.home, session)
+		records := started(t, b.home, session, 1)
 		if len(records) != 1 || records[0].Status != task.Running || !identityOf(t, records[0]).Alive() {
 			t.Errorf("the command of another session was touched: %+v", records)
 		}
@@ -127,6 +127,30 @@ func journals(t *testing.T, home, session string) []task.Record {
 		t.Fatal(err)
 	}
 	return records
+}
+
+// started waits until n tasks of a session have started their processes, and returns them.
+func started(t *testing.T, home, session string, n int) []task.Record {
+	t.Helper()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	for late := time.After(20 * time.Second); ; {
+		records := journals(t, home, session)
+		begun := 0
+		for _, r := range records {
+			if len(r.Detail) > 0 && identityOf(t, r).PID != 0 {
+				begun++
+			}
+		}
+		if begun == n {
+			return records
+		}
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("%d of %d tasks have a process", begun, n)
+		}
+	}
 }
 
 func identityOf(t *testing.T, r task.Record) process.Identity {
@@ -242,6 +266,7 @@ func TestResumeAdoptsCommands(t *testing.T) {
 			break
 		}
 	}
+	started(t, b.home, session, 2)
 	cmd.Process.Kill()
 	cmd.Wait()
 	records := journals(t, b.home, session)
@@ -331,9 +356,9 @@ func TestAnyStartCleansUpAfterTheDead(t *testing.T) {
 			break
 		}
 	}
+	id := string(started(t, b.home, session, 1)[0].ID)
 	cmd.Process.Kill()
 	cmd.Wait()
-	id := string(journals(t, b.home, session)[0].ID)
 	if len(marked(id)) == 0 {
 		t.Fatal("nothing runs after the kill: the test proves nothing")
 	}

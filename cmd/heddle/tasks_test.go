@@ -107,7 +107,7 @@ func TestTasksFromAnotherTerminal(t *testing.T) {
 	if got := tasks(exitUsage, "stop", second); !strings.Contains(got, "has ended already: killed (stopped by user)") {
 		t.Errorf("stop again: %q", got)
 	}
-	if got := tasks(exitUsage, "stop", "b0"); !strings.Contains(got, `there is no task "b0"`) {
+	if got := tasks(exitUsage, "stop", "x0"); !strings.Contains(got, `there is no task "x0"`) {
 		t.Errorf("stop of nothing: %q", got)
 	}
 	if err := cmd.Wait(); err != nil { // with its work done, the run is over
