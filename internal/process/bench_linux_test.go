@@ -21,8 +21,9 @@ func BenchmarkExit(b *testing.B) {
 	yes := Spec{Path: "/bin/true", Args: []string{"true"}, Stdout: null, Stderr: null}
 	sleep := Spec{Path: "/bin/sleep", Args: []string{"sleep", "300"}, Stdout: null, Stderr: null}
 	bare := func(s Spec) (int, <-chan struct{}) {
+		pidfd := noHandle // shows the collector of orphans that the exit is ours
 		pid, _, err := syscall.StartProcess(s.Path, s.Args, &syscall.ProcAttr{
-			Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true},
+			Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
 			Files: []uintptr{null.Fd(), null.Fd(), null.Fd()},
 		})
 		if err != nil {
@@ -31,6 +32,7 @@ func BenchmarkExit(b *testing.B) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
+			defer release(pidfd)
 			if _, err := syscall.Wait4(pid, nil, 0, nil); err != nil {
 				b.Error(err)
 			}
