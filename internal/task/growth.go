@@ -24,7 +24,7 @@ const (
 // How often the output of running tasks is looked at: as often as it takes to notice a
 // limit in time, given how fast they grow.
 const (
-	lookRarely = time.Second
+	lookRarely = 2 * time.Second
 	lookSoon   = 100 * time.Millisecond // after a task began
 	lookOften  = 20 * time.Millisecond
 )
@@ -37,7 +37,7 @@ type growth struct {
 }
 
 // A Spectator is a [Runner] that wants to know how long its output has not grown. Quiet
-// is called about once a second while it runs, and must not block.
+// is called every few seconds while it runs, and must not block.
 type Spectator interface {
 	Quiet(t *Task, size int64, quiet time.Duration)
 }

@@ -98,7 +98,7 @@ func (r *Runner) start(t *task.Task) (*command, error) {
 		line.remove()
 		return nil, err
 	}
-	line.env, line.args = nil, nil // they have served
+	line.env, line.args, r.Env = nil, nil, nil // they have served, and are large
 	c := &command{process: p, line: line, detail: Detail{Command: shorten(r.Command), PID: p.PID(), Identity: p.Identity()}}
 	t.Record(c.detail)
 	if r.Timeout > 0 {

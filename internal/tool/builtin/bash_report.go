@@ -131,8 +131,9 @@ func (r *bashReport) output() {
 }
 
 const (
-	// excerptPart is how much of either end of an output file is looked at.
-	excerptPart = 1 << 20
+	// excerptPart is how much of either end of an output file is looked at: more than
+	// is shown, since what was drawn over is not.
+	excerptPart = 128 << 10
 	// countLimit is how large a file may be for its lines to be counted: that takes some
 	// milliseconds.
 	countLimit = 64 << 20
