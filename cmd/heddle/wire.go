@@ -187,6 +187,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		builtin.Glob(),
 		builtin.Grep(),
 		builtin.Bash(bashOptions(o, set, tasks, env)),
+		builtin.Monitor(bashOptions(o, set, tasks, env)),
 		builtin.TaskOutput(tasks),
 		builtin.TaskStop(tasks),
 		builtin.WebFetch(builtin.WebOptions{AllowPrivate: set.Web.AllowPrivate}),

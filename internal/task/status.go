@@ -38,6 +38,7 @@ const (
 	ReasonTimeout        Reason = "timeout"
 	ReasonOutputLimit    Reason = "output limit"
 	ReasonNoSpace        Reason = "no space"
+	ReasonFlood          Reason = "too many events"
 	ReasonStoppedByUser  Reason = "stopped by user"
 	ReasonStoppedByModel Reason = "stopped by model"
 	ReasonOwnerEnded     Reason = "owner ended"

@@ -33,7 +33,7 @@ const (
 	// drain is how long processes that outlive their command may take to end
 	// before they count as left behind. Those of a process substitution still
 	// write output then.
-	drain = 100 * time.Millisecond
+	drain = 200 * time.Millisecond
 )
 
 // Detail is what a shell task has to say besides what all tasks have.
