@@ -51,6 +51,7 @@ var ErrUnfinished = errors.New("background work was not finished")
 func Run(ctx context.Context, s *session.Session, prompt string, o Options) error {
 	d := newDriver(s, o)
 	d.init()
+	defer d.tellTasks()()
 	in := agent.Input{Content: []message.Block{message.Text{Text: prompt}}, Origin: agent.Human}
 	if err := d.turn(ctx, in); err != nil {
 		return err

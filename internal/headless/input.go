@@ -43,6 +43,8 @@ func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool,
 	}
 	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
 	d.init()
+	defer d.tellTasks()()
+	defer c.slow.Wait()
 	for {
 		next, open := c.next(ctx)
 		if !open {
@@ -72,7 +74,8 @@ func (c *conversation) run(ctx context.Context, next queued) error {
 type conversation struct {
 	*driver
 	host    *host
-	arrived chan struct{} // something changed, look again
+	arrived chan struct{}  // something changed, look again
+	slow    sync.WaitGroup // requests that are answered when they have been carried out
 
 	mu     sync.Mutex
 	queue  []queued

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// control handles a request of the host. All are answered at once: none waits
-// for a turn.
+// control handles a request of the host. None waits for a turn, and only the end of a task
+// is waited for, beside all others.
 func (c *conversation) control(id string, body json.RawMessage) {
 	var req struct {
 		Subtype string `json:"subtype"`
@@ -23,14 +23,23 @@ func (c *conversation) control(id string, body json.RawMessage) {
 		"set_permission_mode": c.setMode,
 		"set_model":           c.setModel,
 		"get_context_usage":   c.contextUsage,
+		"stop_task":           c.stopTask,
+		"move_to_background":  c.moveToBackground,
 		"mcp_status":          func(json.RawMessage) (any, error) { return fields{"mcpServers": []any{}}, nil },
 	}[req.Subtype]
 	if !ok {
 		c.w.answer(id, nil, fmt.Errorf("control request %q is not supported", req.Subtype))
 		return
 	}
-	response, err := handle(body)
-	c.w.answer(id, response, err)
+	carryOut := func() {
+		response, err := handle(body)
+		c.w.answer(id, response, err)
+	}
+	if req.Subtype == "stop_task" {
+		c.slow.Go(carryOut)
+		return
+	}
+	carryOut()
 }
 
 func (c *conversation) initialize(body json.RawMessage) (any, error) {

@@ -38,7 +38,7 @@ func (d *driver) init() {
 		envelope: d.w.head("system", "init"), Dir: about.Dir, Tools: about.Tools, Servers: []any{},
 		Model: about.Model, Mode: about.Mode, SlashCommands: []string{"compact"}, Agents: []string{},
 		Skills: []string{}, Plugins: []any{}, OutputStyle: "default", KeySource: about.KeySource,
-		Version: about.Version, Capabilities: []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
+		Version: about.Version, Capabilities: []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "move_to_background_v1"},
 	})
 }
 
