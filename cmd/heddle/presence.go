@@ -65,7 +65,7 @@ func cleanUp(p place, except string, stderr io.Writer) {
 // abandoned takes over the session of a file, if its process is gone. It returns the
 // tasks that had been running.
 func abandoned(path string) (running []task.Snapshot, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // it has just ended
 	}

@@ -81,12 +81,23 @@ func (r *Runtime) inspect() {
 	defer r.mu.Unlock()
 	switch {
 	case r.patrol == nil: // the runtime was closed meanwhile
-	case again == 0:
+	case again == 0 && !r.busy():
 		r.patrol = nil
 	default:
+		again = max(again, lookOften) // a task may have begun since the look
 		r.patrol.Reset(again)
 		r.next = time.Now().Add(again)
 	}
+}
+
+// busy reports whether a task runs. The caller holds the lock.
+func (r *Runtime) busy() bool {
+	for _, t := range r.tasks {
+		if !t.snap.Status.Terminal() {
+			return true
+		}
+	}
+	return false
 }
 
 // measure returns whom to tell how quiet it is, which tasks are to be stopped and why,

@@ -61,9 +61,12 @@ func (j *journal) open() error {
 	if j.file != nil {
 		return nil
 	}
-	f, err := os.OpenFile(j.path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(j.path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("%s is not a regular file", j.path), f.Close())
 	}
 	j.file = f
 	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > 0 {
@@ -95,7 +98,8 @@ type Record struct {
 // which they started. It may be read while a runtime writes it. Lines that a
 // crash tore are passed over. Without a journal there are no records.
 func ReadJournal(dir string) ([]Record, error) {
-	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	// It may be anything: a pipe would keep the open waiting.
+	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -103,6 +107,9 @@ func ReadJournal(dir string) ([]Record, error) {
 		return nil, fmt.Errorf("read the journal of tasks: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read the journal of tasks: %s is not a regular file", f.Name())
+	}
 	records, err := readRecords(f)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal of tasks: %w", err)
@@ -116,7 +123,7 @@ func readRecords(from io.Reader) ([]Record, error) {
 	for lines := bufio.NewReader(from); ; {
 		line, err := lines.ReadBytes('\n')
 		var rec Record
-		if json.Unmarshal(line, &rec) == nil && rec.ID != "" {
+		if json.Unmarshal(line, &rec) == nil && rec.ID.valid() {
 			i, known := index[rec.ID]
 			if !known {
 				i = len(records)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,4 +167,28 @@ func FuzzReadRecords(f *testing.F) {
 			seen[r.ID] = true
 		}
 	})
+}
+
+// A journal that is no file, or names no task, is told and harms nobody.
+func TestOddJournals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, journalName), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadJournal(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a pipe: %v", err)
+	}
+	rt, err := NewRuntime(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, rt, Spec{}, takes(0, nil)).Attach(t.Context(), 0)
+	if err := rt.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("Close = %v", err)
+	}
+	records, err := readRecords(strings.NewReader(`{"id":"../../x","status":"running"}` + "\n" + `{"id":"b1","status":"running"}` + "\n" + `{"id":""}`))
+	if err != nil || len(records) != 1 || records[0].ID != "b1" {
+		t.Errorf("records: %+v, %v", records, err)
+	}
 }

@@ -8,10 +8,12 @@ import (
 	"syscall"
 )
 
+func outputPath(dir string, id ID) string { return filepath.Join(dir, string(id)+".output") }
+
 // createOutput makes the output file of a task. Nobody else may have made it, and it
 // is not followed if it is a link.
 func createOutput(dir string, id ID) (*os.File, error) {
-	path := filepath.Join(dir, string(id)+".output")
+	path := outputPath(dir, id)
 	const flags = os.O_CREATE | os.O_EXCL | os.O_APPEND | os.O_RDWR | syscall.O_NOFOLLOW
 	f, err := os.OpenFile(path, flags, 0o600)
 	if os.IsNotExist(err) {

@@ -40,7 +40,7 @@ func (r *Runtime) own() error {
 
 // lockFolder takes the lock of a folder, or returns [ErrOwned].
 func lockFolder(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func lockFolder(dir string) (*os.File, error) {
 
 // Live reports whether a running program works in a task folder.
 func Live(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -38,7 +37,7 @@ func (r *Runtime) Continue(s Snapshot, run Runner) (*Task, error) {
 
 // reopenOutput opens the output file of a task for more, or makes it if it is gone.
 func (r *Runtime) reopenOutput(id ID) (*os.File, error) {
-	path := filepath.Join(r.opts.Dir, string(id)+".output")
+	path := outputPath(r.opts.Dir, id)
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return createOutput(r.opts.Dir, id)
@@ -85,6 +84,7 @@ func (r *Runtime) Recover(arrived func(carrier string) bool, heir Heir) error {
 func (r *Runtime) recover(rec Record, arrived func(string) bool, heir Heir) error {
 	s := rec.Snapshot
 	s.Detail = rawDetail{s.Kind, rec.Detail}
+	s.OutputFile = outputPath(r.opts.Dir, s.ID) // the session may have been moved
 	if s.Status.Terminal() {
 		if end := heir.Left(rec); end != nil {
 			r.leave(r.ctx, s.ID, end)

@@ -16,12 +16,18 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"strings"
 	"time"
 )
 
 // ID is the letter of a kind and 8 characters of 0–9a–z from a cryptographic
 // source. Output paths are built from it, so it must not be guessable.
 type ID string
+
+// valid reports whether an id that was read can be one: names of files are made of it.
+func (id ID) valid() bool {
+	return id != "" && strings.Trim(string(id), alphabet) == ""
+}
 
 // Kind is a type of task.
 type Kind string
