@@ -67,7 +67,7 @@ func version() string {
 }
 
 func runHelp(ctx context.Context, args []string, std stdio) error {
-	if len(args) > 0 {
+	if len(args) > 0 && args[0] != "help" {
 		for _, c := range commands() {
 			if c.name == args[0] && c.name != "help" {
 				return c.run(ctx, []string{"--help"}, std)
@@ -155,5 +155,6 @@ func cleanFlagError(err error) string {
 		}
 		return "unknown flag " + dashes + name
 	}
+	msg = strings.Replace(msg, "flag needs an argument: -", "flag needs an argument: --", 1)
 	return strings.Replace(msg, " for flag -", " for flag --", 1)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
+
+	"heddle/internal/config"
 )
 
 // runConfig shows every setting and where it comes from.
@@ -17,7 +19,7 @@ func runConfig(ctx context.Context, args []string, std stdio) error {
 	if asJSON {
 		enc := json.NewEncoder(std.out)
 		enc.SetIndent("", "  ")
-		return enc.Encode(entries)
+		return enc.Encode(append([]config.Entry{}, entries...))
 	}
 	if len(entries) == 0 {
 		_, err := fmt.Fprintf(std.out, "No settings. They may stand in .heddle/settings.json here, or in %s/settings.json.\n", s.home)

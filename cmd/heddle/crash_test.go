@@ -204,7 +204,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 			<-over
 			n++
 			finished = false
-			if _, err := os.Stat(filepath.Join(b.home, "projects")); err != nil {
+			if logs, _ := filepath.Glob(filepath.Join(b.home, "projects", "*", "*.jsonl")); len(logs) == 0 {
 				finished = true // killed before the session began: nothing to go on with
 			}
 		case err := <-over:

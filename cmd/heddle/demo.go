@@ -72,7 +72,11 @@ func showDemo(ctx context.Context, p place, o *options, std stdio) error {
 		return err
 	}
 	if end.Reason != agent.Completed {
-		fmt.Fprintf(std.err, "heddle: the demo ended early: %s %v\n", end.Reason, end.Err)
+		why := string(end.Reason)
+		if end.Err != nil {
+			why += ": " + end.Err.Error()
+		}
+		fmt.Fprintf(std.err, "heddle: the demo ended early: %s\n", why)
 		return exitError(exitFailed)
 	}
 	return proveDemo(ctx, p.dir, std.out)

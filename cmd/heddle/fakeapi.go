@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"net"
 
 	"heddle/internal/model/fakeapi"
+	"heddle/internal/model/scripted"
 )
 
 // runFakeAPI serves a script over the wire protocols of real providers.
@@ -22,6 +24,12 @@ func runFakeAPI(ctx context.Context, args []string, std stdio) error {
 	}
 	if o.For < 0 {
 		return usagef("fakeapi: --for %v: want a time above zero, or 0 for no end", o.For)
+	}
+	if _, err := scripted.LoadFile(o.Script); err != nil {
+		return usagef("fakeapi: %v", err)
+	}
+	if _, _, err := net.SplitHostPort(o.Addr); o.Addr != "" && err != nil {
+		return usagef("fakeapi: --addr: %v", err)
 	}
 	return fakeapi.Run(ctx, o)
 }

@@ -52,7 +52,7 @@ func newGate(p place, o *options, layers, granted *config.Layers, set settings) 
 
 // source says what paths in a rule from origin are relative to.
 func (p place) source(origin config.Origin) permission.Source {
-	s := permission.Source{Name: origin.String(), Anchor: p.dir}
+	s := permission.Source{Name: origin.String(), Anchor: p.project()}
 	switch origin.Layer {
 	case config.User:
 		s.Anchor, s.Destination = p.home, permission.ToUser

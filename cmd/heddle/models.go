@@ -42,6 +42,13 @@ func newModels(s settings) (*models, error) {
 		"anthropic": {Type: "anthropic", BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), KeyEnv: "ANTHROPIC_API_KEY"},
 		"openai":    {Type: "openai", BaseURL: os.Getenv("OPENAI_BASE_URL"), KeyEnv: "OPENAI_API_KEY"},
 	}, clients: map[string]*model.Client{}}
+	for name, variable := range map[string]string{"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"} {
+		if base := m.providers[name].BaseURL; base != "" {
+			if err := checkBaseURL(base); err != nil {
+				return nil, usagef("%s: %v", variable, err)
+			}
+		}
+	}
 	for name, c := range s.Providers {
 		if c.Type == "" {
 			c.Type = m.providers[name].Type
@@ -111,6 +118,9 @@ func (m *models) fallback() string {
 func (m *models) usable(provider string) bool {
 	c := m.providers[provider]
 	key, token := c.credentials()
+	if named := provider != "anthropic" && provider != "openai" && c.KeyEnv != ""; named {
+		return key != "" // settings say that it needs one
+	}
 	return key != "" || token != "" || c.BaseURL != "" && local(c.BaseURL)
 }
 

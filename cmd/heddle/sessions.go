@@ -59,13 +59,20 @@ func runSessions(ctx context.Context, args []string, std stdio) error {
 		return err
 	}
 	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tCHANGED\tTURNS\tCOST\tSTATE\tTITLE")
+	where := ""
+	if *all {
+		where = "\tDIRECTORY"
+	}
+	fmt.Fprintln(w, "ID\tCHANGED\tTURNS\tCOST\tSTATE"+where+"\tTITLE")
 	for _, s := range found {
 		title := s.Title
 		if s.Name != "" {
 			title = s.Name + ": " + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t$%.4f\t%s\t%s\n", s.ID, s.LastChange.Format("2006-01-02 15:04"), s.Turns, s.Cost, s.State, brief60(title))
+		if *all {
+			where = "\t" + s.Dir
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t$%.4f\t%s%s\t%s\n", s.ID, s.LastChange.Format("2006-01-02 15:04"), s.Turns, s.Cost, s.State, where, brief60(title))
 	}
 	return w.Flush()
 }

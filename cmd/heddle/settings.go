@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"heddle/internal/config"
@@ -82,6 +84,28 @@ func findPlace() (place, error) {
 	return place{dir, home}, nil
 }
 
+// project is the folder whose settings count: the nearest one with settings from the working
+// directory up to the top of its git checkout, or else the working directory.
+func (p place) project() string {
+	for dir := p.dir; ; dir = filepath.Dir(dir) {
+		for _, name := range []string{"settings.json", "settings.local.json"} {
+			if _, err := os.Lstat(filepath.Join(dir, ".heddle", name)); err == nil && !sameFile(filepath.Join(dir, ".heddle"), p.home) {
+				return dir
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return p.dir
+		}
+	}
+}
+
+// sameFile reports whether two names are of one file: a home directory may be a checkout.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
 // projectDir is where the transcripts of this directory's sessions lie.
 func (p place) projectDir() string {
 	return filepath.Join(p.home, "projects", config.ProjectKey(p.dir))
@@ -95,7 +119,7 @@ func (p place) taskDir(session string) string {
 // layersOf reads the settings that the flags let in. The flags that are settings
 // themselves count as the command line's layer.
 func layersOf(p place, o *options) (*config.Layers, error) {
-	c := config.Options{Home: p.home, Dir: p.dir, Managed: config.ManagedDir()}
+	c := config.Options{Home: p.home, Dir: p.project(), Managed: config.ManagedDir()}
 	if o.settings != "" {
 		c.Settings = []string{o.settings}
 	}
@@ -176,10 +200,56 @@ func readSettings(layers *config.Layers, stderr io.Writer) (settings, error) {
 	if err != nil {
 		return s, usageError{joined(err)}
 	}
+	if err := s.check(layers); err != nil {
+		return s, err
+	}
 	for _, p := range config.Unknown[settings](layers, "") {
 		fmt.Fprintf(stderr, "heddle: %v\n", p)
 	}
 	return s, nil
+}
+
+// check refuses values of the right type that mean nothing, and says where they stand.
+func (s settings) check(layers *config.Layers) error {
+	wrong := func(text string, path ...string) error {
+		origin, _ := layers.Origin(path...)
+		return usagef("%v: %s: %s", origin, strings.Join(path, "."), text)
+	}
+	if s.Effort != "" && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, s.Effort) {
+		return wrong(fmt.Sprintf("%q: want low, medium, high, xhigh or max", s.Effort), "effortLevel")
+	}
+	if _, err := permission.ParseMode(s.Permissions.Mode); err != nil {
+		return wrong(err.Error(), "permissions", "defaultMode")
+	}
+	for name, c := range s.Providers {
+		if c.Type != "" && c.Type != "anthropic" && c.Type != "openai" {
+			return wrong(fmt.Sprintf("%q: want anthropic or openai", c.Type), "providers", name, "type")
+		}
+		if c.BaseURL != "" {
+			if err := checkBaseURL(c.BaseURL); err != nil {
+				return wrong(err.Error(), "providers", name, "baseUrl")
+			}
+		}
+	}
+	for name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return wrong("a variable cannot have this name", "env", name)
+		}
+	}
+	for i, dir := range s.Trusted {
+		if !filepath.IsAbs(dir) {
+			return wrong(fmt.Sprintf("%q: want an absolute path", dir), "trustedProjects", fmt.Sprint(i))
+		}
+	}
+	return nil
+}
+
+// checkBaseURL reports what is wrong with the address of a provider.
+func checkBaseURL(base string) error {
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q: want http:// or https:// and a host", base)
+	}
+	return nil
 }
 
 // joined words several errors as one text of a line each.

@@ -58,7 +58,7 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 	set.Trusted = mine.Trusted
 	if len(left) > 0 {
 		fmt.Fprintf(stderr, "heddle: this project is not trusted, so its settings of %s do not count. If you trust it, add %q to trustedProjects in %s\n",
-			strings.Join(left, ", "), p.dir, filepath.Join(p.home, "settings.json"))
+			strings.Join(left, ", "), p.project(), filepath.Join(p.home, "settings.json"))
 	}
 	return own, nil
 }
@@ -90,6 +90,6 @@ func trusts(p place, dir string) bool {
 	if !filepath.IsAbs(dir) {
 		return false // relative to what?
 	}
-	rel, err := filepath.Rel(dirs[0], p.dir)
+	rel, err := filepath.Rel(dirs[0], p.project())
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -63,7 +63,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		return nil, err
 	}
 	parts := session.Parts{
-		ID: log.id, Dir: p.dir, Version: version(), Prompt: prompt, Effort: set.Effort,
+		ID: log.id, Dir: p.dir, Moved: log.moved, Version: version(), Prompt: prompt, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
 		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
 	}
@@ -275,6 +275,7 @@ type logChoice struct {
 	path   string // of this session's own transcript; empty: keep none
 	old    string // the transcript to go on from; empty: none
 	fork   bool   // the old one stays as it is
+	moved  string // where the old one worked, if that is another directory
 	name   string
 }
 
@@ -291,6 +292,12 @@ func chooseLog(p place, o *options) (logChoice, error) {
 		return c, err
 	}
 	if old != nil {
+		if old.Dir != p.dir {
+			if info, err := os.Stat(old.Dir); err == nil && info.IsDir() && !o.fork {
+				return c, usagef("session %s works in %s: go there, or go on here in a copy with --fork-session", old.ID, old.Dir)
+			}
+			c.moved = old.Dir
+		}
 		c.old, c.header.Parent = old.Path, old.ID
 		if !o.fork {
 			c.id, c.path = old.ID, old.Path

@@ -26,6 +26,7 @@ type run struct {
 	usd       float64
 	denials   []Denial
 	text      string // the newest text of the model
+	begun     string // what an answer said that was cut off and goes on
 	stop      message.StopReason
 	nudges    int   // how often in a row the model was asked to go on
 	measured  int   // messages that the newest usage covers

@@ -344,8 +344,8 @@ func TestStopReasons(t *testing.T) {
 		requests int
 	}{
 		{"pause", []model.Response{with(says("searching"), message.PauseTurn), says("found")}, Completed, "found", 2},
-		{"cut text", []model.Response{with(says("one"), message.MaxTokens), says("two")}, Completed, "two", 2},
-		{"always cut", []model.Response{with(says("a"), message.MaxTokens), with(says("b"), message.MaxTokens), with(says("c"), message.MaxTokens), with(says("d"), message.MaxTokens)}, Truncated, "d", 4},
+		{"cut text", []model.Response{with(says("one"), message.MaxTokens), says("two")}, Completed, "onetwo", 2},
+		{"always cut", []model.Response{with(says("a"), message.MaxTokens), with(says("b"), message.MaxTokens), with(says("c"), message.MaxTokens), with(says("d"), message.MaxTokens)}, Truncated, "abcd", 4},
 		{"empty once", []model.Response{empty, says("x")}, Completed, "x", 2},
 		{"always empty", []model.Response{empty, empty}, Completed, "", 2},
 		{"stop with calls", []model.Response{with(calls(use("t", "Echo")), message.EndTurn), says("x")}, Completed, "x", 2},

@@ -46,6 +46,7 @@ func (r *run) answered(ctx context.Context, resp model.Response) (step, Reason) 
 		if resp.Partial != nil {
 			return r.nudge(cutNudges, cutCall(resp.Partial), Truncated)
 		}
+		r.begun = r.text
 		return r.nudge(cutNudges, "Your answer was cut off by the limit on its length. Go on exactly where it stopped.", Truncated)
 	case message.ContextExceeded:
 		if !r.compact(ctx, Automatic, "") {
@@ -66,8 +67,9 @@ func (r *run) keep(resp model.Response, usd float64) {
 	r.compacted = false
 	t := resp.Message.Text()
 	if r.final = t != ""; r.final {
-		r.text = t
+		r.text = r.begun + t
 	}
+	r.begun = ""
 	if len(resp.Message.Content) > 0 {
 		r.add(Added{
 			Message: resp.Message, Origin: FromModel, ResponseID: resp.ID, Model: r.choice.Info.ID,

@@ -50,9 +50,9 @@ func readMemory(o Options, root string) ([]File, []string) {
 		// What stands only there would be lost if AGENTS.md were taken instead of it. Where
 		// it imports AGENTS.md, links to it or repeats it, nothing stands twice.
 		m.firstOf(Project, filepath.Join(dir, "CLAUDE.md"), filepath.Join(dir, ".claude", "CLAUDE.md"))
+		m.rules(Project, dir)
 		m.firstOf(Local, filepath.Join(dir, "AGENTS.local.md"))
 		m.firstOf(Local, filepath.Join(dir, "CLAUDE.local.md"))
-		m.rules(Project, dir)
 	}
 	return m.files, m.notes
 }

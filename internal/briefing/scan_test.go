@@ -3,7 +3,6 @@ package briefing
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,20 +55,21 @@ func TestStripComments(t *testing.T) {
 	}
 }
 
-// A text made to be slow costs no more than another of its length.
+// A text made to be slow costs no more than another of its length: these would take hours
+// if it did, and the time limit of the tests ends them.
 func TestScanningIsLinear(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
 	stripComments(strings.Repeat("<!--\n", maxFile/5))
 	findImports(strings.Repeat("` `` ``` ```` `````  @x ", maxFile/24))
 	var runs strings.Builder
 	for i := range 1500 {
 		runs.WriteString(strings.Repeat("`", i) + " ")
 	}
-	findImports(runs.String() + strings.Repeat("x", maxFile) + "@")
-	escape(strings.Repeat("<", maxFile))
-	if took := time.Since(start); took > 15*time.Second {
-		t.Errorf("scanning took %v", took)
+	if got := findImports(runs.String() + strings.Repeat("x", maxFile) + "@"); len(got) != 0 {
+		t.Errorf("imports: %q", got)
+	}
+	if got := escape(strings.Repeat("<", maxFile)); len(got) < maxFile {
+		t.Errorf("escape gives %d bytes", len(got))
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"heddle/internal/task"
 )
@@ -21,6 +23,7 @@ type Client struct {
 	Hello Hello
 
 	conn *net.UnixConn
+	done chan struct{} // closed when read has returned
 
 	mu      sync.Mutex
 	last    int64
@@ -37,64 +40,71 @@ func Dial(ctx context.Context, folder, session string) (*Client, error) {
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case vacant(err):
 		return nil, fmt.Errorf("connect to session %s: %w", session, ErrNoServer)
+	default:
+		return nil, fmt.Errorf("connect to session %s: %w", session, err)
 	}
-	c := &Client{conn: conn.(*net.UnixConn), waiting: map[int64]chan Answer{}}
+	c := &Client{conn: conn.(*net.UnixConn), done: make(chan struct{}), waiting: map[int64]chan Answer{}}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	lines := bufio.NewReader(conn)
-	err = c.greet(lines)
+	err = c.greet(lines, patience)
 	if !stop() && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to session %s: %w", session, err), conn.Close())
 	}
-	go c.read(lines) // ends with the connection
+	go c.read(lines) // Close waits for it
 	return c, nil
 }
 
-func (c *Client) greet(lines *bufio.Reader) error {
+// greet reads the greeting. A process that was stopped (^Z) lets others connect, but says
+// nothing.
+func (c *Client) greet(lines *bufio.Reader, patience time.Duration) error {
 	if err := sameUser(c.conn); err != nil {
 		return err
 	}
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
 	line, err := lines.ReadBytes('\n')
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("it does not answer: nothing came within %v", patience)
+	}
 	if err != nil {
 		return fmt.Errorf("no greeting: %w", err)
 	}
-	if err := json.Unmarshal(line, &c.Hello); err != nil || c.Hello.Version == 0 {
+	var refusal Answer
+	switch err := json.Unmarshal(line, &c.Hello); {
+	case err == nil && c.Hello.Version != 0:
+	case json.Unmarshal(line, &refusal) == nil && refusal.Error != "":
+		return fmt.Errorf("it refuses: %s", refusal.Error)
+	default:
 		return errors.New("what listens there is no heddle")
 	}
 	if c.Hello.Version != Version {
 		return fmt.Errorf("it speaks version %d of the protocol, this program version %d: use the same heddle for both", c.Hello.Version, Version)
 	}
-	return nil
+	return c.conn.SetReadDeadline(time.Time{})
 }
 
-// Close ends the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+// Close ends the connection, and returns when nothing of it is left.
+func (c *Client) Close() error {
+	err := c.conn.Close()
+	<-c.done
+	return err
+}
 
 // Do sends a request and returns the tasks of its answer. The id of r is ours to set.
 func (c *Client) Do(ctx context.Context, r Request) ([]task.Record, error) {
-	answer := make(chan Answer, 1)
-	c.mu.Lock()
-	if c.gone != nil {
-		c.mu.Unlock()
-		return nil, c.gone
-	}
-	c.last++
-	r.ID = c.last
-	c.waiting[r.ID] = answer
-	line, err := json.Marshal(r)
-	if err == nil {
-		_, err = c.conn.Write(append(line, '\n'))
-	}
-	c.mu.Unlock()
+	id, answer, err := c.send(r)
 	if err != nil {
-		return nil, fmt.Errorf("ask session %s: %w", c.Hello.Session, err)
+		return nil, err
 	}
 	select {
 	case a, ok := <-answer:
@@ -106,12 +116,43 @@ func (c *Client) Do(ctx context.Context, r Request) ([]task.Record, error) {
 		}
 		return a.Tasks, nil
 	case <-ctx.Done():
+		c.mu.Lock()
+		delete(c.waiting, id) // the answer may still come
+		c.mu.Unlock()
 		return nil, context.Cause(ctx)
 	}
 }
 
+// send sends a request. Its answer arrives on the channel, which is closed instead when
+// the connection is gone.
+func (c *Client) send(r Request) (int64, <-chan Answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone != nil {
+		return 0, nil, c.gone
+	}
+	c.last++
+	r.ID = c.last
+	line, err := json.Marshal(r)
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask session %s: %w", c.Hello.Session, err)
+	}
+	answer := make(chan Answer, 1)
+	c.waiting[r.ID] = answer
+	err = c.conn.SetWriteDeadline(time.Now().Add(patience)) // the lock is held
+	if err == nil {
+		_, err = c.conn.Write(append(line, '\n'))
+	}
+	if err != nil {
+		_ = c.conn.Close() // half a line may be out
+		return 0, nil, fmt.Errorf("ask session %s: %w", c.Hello.Session, errors.Join(ErrLost, err))
+	}
+	return r.ID, answer, nil
+}
+
 // read hands answers to those who wait for them.
 func (c *Client) read(lines *bufio.Reader) {
+	defer close(c.done)
 	var err error
 	for {
 		var line []byte
@@ -131,7 +172,7 @@ func (c *Client) read(lines *bufio.Reader) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gone = fmt.Errorf("session %s has ended, or closed the connection: %w", c.Hello.Session, err)
+	c.gone = fmt.Errorf("session %s: %w (%w)", c.Hello.Session, ErrLost, err)
 	for id, w := range c.waiting {
 		delete(c.waiting, id)
 		close(w)

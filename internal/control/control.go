@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	"heddle/internal/task"
 )
@@ -26,10 +27,11 @@ const Version = 1
 
 // Hello is the first line of a server.
 type Hello struct {
-	Version int    `json:"heddle"`
-	Session string `json:"session"`
-	PID     int    `json:"pid"`
-	Dir     string `json:"dir"` // the project's
+	Version int       `json:"heddle"`
+	Session string    `json:"session"`
+	PID     int       `json:"pid"`
+	Dir     string    `json:"dir"`     // the project's
+	Started time.Time `json:"started"` // when it began to listen
 }
 
 // Request asks for something. What it needs besides Op depends on that.
@@ -73,10 +75,27 @@ const (
 	maxPending     = 64  // requests of one connection that have no answer yet
 	maxRate        = 200 // requests of one connection in a second
 	longestRequest = 256 // tasks in one request
+
+	// patience is how long the other end may take to read a line, or to greet.
+	patience = 10 * time.Second
+	// parting is how long the other end may take to read what is ready when the session ends.
+	parting = 500 * time.Millisecond
+	// maxIdle is how long a client may keep a connection on which it waits for nothing.
+	maxIdle = 5 * time.Minute
 )
 
-// ErrNoServer is returned when nobody listens for a session.
-var ErrNoServer = errors.New("the session is not running")
+var (
+	// ErrNoServer is returned when nobody listens for a session.
+	ErrNoServer = errors.New("the session is not running")
+	// ErrLost is returned when a connection ends before an answer has come.
+	ErrLost = errors.New("the session has ended, or closed the connection")
+)
+
+// vacant reports whether connecting failed because nobody listens: there is no socket, or
+// it is one that a dead session left. Any other failure says nothing about that.
+func vacant(err error) bool {
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
+}
 
 // maxPath is how long the path of a socket may be: 104 bytes with the final zero on macOS,
 // 108 on Linux (unix(7)).
@@ -129,6 +148,7 @@ func parseRequest(line []byte) (Request, error) {
 	if len(r.Tasks) > longestRequest {
 		return r, fmt.Errorf("a request is about %d tasks at most", longestRequest)
 	}
+	r.Tasks = distinct(r.Tasks)
 	switch r.Op {
 	case List:
 	case Show, Wait, Stop:
@@ -139,6 +159,18 @@ func parseRequest(line []byte) (Request, error) {
 		return r, fmt.Errorf("there is no operation %q in version %d of the protocol", r.Op, Version)
 	}
 	return r, nil
+}
+
+// distinct drops what was named before: stopping a task twice would fail the second time.
+func distinct(ids []task.ID) (out []task.ID) {
+	seen := map[task.ID]bool{}
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // recordOf is a snapshot as it goes over the wire.

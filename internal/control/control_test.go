@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -88,7 +89,7 @@ func TestTasksAreSeenAndSteered(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	c := r.dial()
-	if c.Hello.Session != "s1" || c.Hello.Dir != "/project" || c.Hello.PID != os.Getpid() {
+	if c.Hello.Session != "s1" || c.Hello.Dir != "/project" || c.Hello.PID != os.Getpid() || time.Since(c.Hello.Started) > time.Minute {
 		t.Errorf("greeting: %+v", c.Hello)
 	}
 	release := make(chan struct{})
@@ -120,6 +121,13 @@ func TestTasksAreSeenAndSteered(t *testing.T) {
 	}
 	if got, err = c.Do(t.Context(), Request{Op: Show, Tasks: []task.ID{a, "b00000000"}}); err == nil || len(got) != 1 || !strings.Contains(err.Error(), "b00000000") {
 		t.Errorf("show: %+v, %v", got, err)
+	}
+	running := r.start(nil)
+	if got, err = c.Do(t.Context(), Request{Op: Wait, Tasks: []task.ID{running, "b00000000"}}); err == nil || len(got) != 1 || got[0].Status.Terminal() {
+		t.Errorf("wait for one that nobody knows: %+v, %v", got, err)
+	}
+	if got, err = c.Do(t.Context(), Request{Op: Stop, Tasks: []task.ID{running, running}}); err != nil || len(got) != 1 {
+		t.Errorf("stop of one named twice: %+v, %v", got, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -267,8 +275,67 @@ func TestEndOfTheSessionEndsWaiting(t *testing.T) {
 	if err := r.server.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := <-failed; err == nil {
-		t.Error("the wait ended well")
+	if err := <-failed; !errors.Is(err, ErrLost) {
+		t.Errorf("the wait: %v", err)
+	}
+}
+
+// What ended before the session is told, also when the session ends right after it.
+func TestEndsAreToldBeforeTheSessionEnds(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	release := make(chan struct{})
+	id := r.start(release)
+	const many = 20
+	answers := make(chan error, many)
+	for range many {
+		c := r.dial()
+		_, answer, err := c.send(Request{Op: Wait, Tasks: []task.ID{id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Do(t.Context(), Request{Op: List}); err != nil { // the server has read the wait
+			t.Fatal(err)
+		}
+		go func() {
+			if a, ok := <-answer; !ok || a.Error != "" || a.Tasks[0].Status != task.Completed {
+				answers <- fmt.Errorf("%+v, %v", a, ok)
+				return
+			}
+			answers <- nil
+		}()
+	}
+	close(release)
+	if _, err := r.tasks.Wait(t.Context(), []task.ID{id}, task.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.server.Close(); err != nil {
+		t.Error(err)
+	}
+	for range many {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The end of a session does not wait for a client that does not read.
+func TestSilentClientDoesNotKeepTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	conn, _ := r.raw()
+	if err := conn.SetWriteBuffer(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	for range maxRate { // the answers are more than the connection holds
+		fmt.Fprintf(conn, `{"id":1,"op":%q}`+"\n", strings.Repeat("x", 4000))
+	}
+	start := time.Now()
+	if err := r.server.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > patience/2 {
+		t.Errorf("Close took %v", took)
 	}
 }
 
@@ -276,9 +343,10 @@ func TestEndOfTheSessionEndsWaiting(t *testing.T) {
 func TestClientChecksTheGreeting(t *testing.T) {
 	t.Parallel()
 	for greeting, want := range map[string]string{
-		"hello\n":             "is no heddle",
-		`{"heddle":2}` + "\n": "version 2",
-		"":                    "no greeting",
+		"hello\n":                 "is no heddle",
+		`{"error":"full"}` + "\n": "it refuses: full",
+		`{"heddle":2}` + "\n":     "version 2",
+		"":                        "no greeting",
 	} {
 		folder := t.TempDir()
 		l, err := net.Listen("unix", filepath.Join(folder, "s1.sock"))
@@ -295,6 +363,85 @@ func TestClientChecksTheGreeting(t *testing.T) {
 			t.Errorf("%q: %v, want %q", greeting, err, want)
 		}
 		_ = l.Close()
+	}
+}
+
+// What listens but says nothing, such as a stopped process, is given up.
+func TestSilentServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s1.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	c := &Client{conn: conn.(*net.UnixConn)}
+	if err := c.greet(bufio.NewReader(conn), time.Millisecond); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("greet: %v", err)
+	}
+}
+
+// A client that wants nothing loses its place, one that waits for a task keeps it.
+func TestIdleClientsAreSentAway(t *testing.T) {
+	t.Parallel()
+	rt, _ := tasktest.NewRuntime(t)
+	r := &room{t: t, folder: filepath.Join(t.TempDir(), "run"), tasks: rt}
+	s, err := listen(Options{Folder: r.folder, Session: "s1", Tasks: rt}, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	release := make(chan struct{})
+	id := r.start(release)
+	waiting, waits := r.raw()
+	fmt.Fprintf(waiting, `{"id":1,"op":"wait","tasks":[%q]}`+"\n", id)
+	_, idles := r.raw()
+	if line, err := idles.ReadString('\n'); !errors.Is(err, io.EOF) {
+		t.Errorf("the idle one: %q, %v", line, err)
+	}
+	close(release)
+	if line, err := waits.ReadString('\n'); err != nil || !strings.Contains(line, "completed") {
+		t.Errorf("the one that waits: %q, %v", line, err)
+	}
+}
+
+// One client more than there is room for is told so, and the others go on.
+func TestTooManyClientsAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t)
+	good := r.dial()
+	for range maxClients - 1 {
+		r.raw()
+	}
+	if _, err := Dial(t.Context(), r.folder, "s1"); err == nil || !strings.Contains(err.Error(), "64 connections are open already") {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := good.Do(t.Context(), Request{Op: List}); err != nil {
+		t.Errorf("meanwhile: %v", err)
+	}
+}
+
+// Only a refused connection, or none to refuse it, says that nobody listens.
+func TestOtherFailuresAreNotAbsence(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "s1.sock")
+	if err := os.Symlink("s1.sock", path); err != nil { // leads nowhere: ELOOP
+		t.Fatal(err)
+	}
+	if _, err := Dial(t.Context(), folder, "s1"); err == nil || errors.Is(err, ErrNoServer) {
+		t.Errorf("Dial: %v", err)
+	}
+	if s, err := Listen(Options{Folder: folder, Session: "s1"}); err == nil {
+		t.Error("Listen replaced what it could not look at", s.Close())
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("it is gone: %v", err)
 	}
 }
 

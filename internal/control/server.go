@@ -25,6 +25,8 @@ type Options struct {
 // A Server answers for one session until it is closed.
 type Server struct {
 	opts     Options
+	started  time.Time
+	maxIdle  time.Duration
 	listener *net.UnixListener
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -34,13 +36,15 @@ type Server struct {
 
 // Listen makes the socket of a session and answers on it. A socket that a dead session
 // left is replaced.
-func Listen(o Options) (*Server, error) {
+func Listen(o Options) (*Server, error) { return listen(o, maxIdle) }
+
+func listen(o Options, maxIdle time.Duration) (*Server, error) {
 	path := socketPath(o.Folder, o.Session)
 	l, err := bind(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the socket of the session: %w", err)
 	}
-	s := &Server{opts: o, listener: l, slots: make(chan struct{}, maxClients)}
+	s := &Server{opts: o, started: time.Now(), maxIdle: maxIdle, listener: l, slots: make(chan struct{}, maxClients)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.work.Go(s.accept)
 	return s, nil
@@ -51,9 +55,12 @@ func bind(path string) (*net.UnixListener, error) {
 	if err := ownFolder(parent(path)); err != nil {
 		return nil, err
 	}
-	if c, err := net.Dial("unix", path); err == nil {
+	switch c, err := net.Dial("unix", path); {
+	case err == nil:
 		_ = c.Close()
 		return nil, fmt.Errorf("%s is in use", path)
+	case !vacant(err): // somebody may listen, who would never be reached again
+		return nil, fmt.Errorf("find out whether it is in use: %w", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -68,7 +75,8 @@ func bind(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Close removes the socket and ends all connections.
+// Close removes the socket and ends all connections. Who waits for a task that has ended
+// by now still gets the answer.
 func (s *Server) Close() error {
 	s.cancel()
 	err := s.listener.Close() // removes the file, too
@@ -103,9 +111,18 @@ func (s *Server) accept() {
 				s.serve(c)
 			})
 		default:
-			_ = c.Close() // there are too many
+			refuse(c)
 		}
 	}
+}
+
+// refuse tells a client that there are too many. A line fits the buffer of a new
+// connection, so this does not wait.
+func refuse(c *net.UnixConn) {
+	if line, err := json.Marshal(Answer{Error: fmt.Sprintf("%d connections are open already", maxClients)}); err == nil {
+		_, _ = c.Write(append(line, '\n')) // it learns the same from the end of the connection
+	}
+	_ = c.Close()
 }
 
 // A client is one connection.
@@ -122,14 +139,16 @@ type client struct {
 func (s *Server) serve(conn *net.UnixConn) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	c := &client{Server: s, conn: conn, ctx: ctx, slots: make(chan struct{}, maxPending)}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	context.AfterFunc(ctx, func() { // answers that are ready still go out
+		_ = conn.CloseRead()
+		time.AfterFunc(parting, func() { _ = conn.Close() })
+	})
 	defer func() {
 		cancel()
 		c.pending.Wait()
-		stop()
 		_ = conn.Close()
 	}()
-	if c.write(Hello{Version, s.opts.Session, os.Getpid(), s.opts.Dir}) != nil {
+	if c.write(Hello{Version, s.opts.Session, os.Getpid(), s.opts.Dir, s.started}) != nil {
 		return
 	}
 	c.read()
@@ -137,7 +156,7 @@ func (s *Server) serve(conn *net.UnixConn) {
 
 // read takes requests until the client leaves or does not keep to the rules.
 func (c *client) read() {
-	lines := bufio.NewScanner(c.conn)
+	lines := bufio.NewScanner(c)
 	lines.Buffer(make([]byte, 4<<10), maxLine)
 	second, count := time.Now(), 0
 	for lines.Scan() {
@@ -161,7 +180,10 @@ func (c *client) read() {
 		}
 		c.pending.Go(func() {
 			defer func() { <-c.slots }()
-			_ = c.write(c.answer(r)) // if the client has left, its read says so
+			a, err := c.answer(r)
+			if err == nil {
+				_ = c.write(a) // if the client has left, its read says so
+			}
 		})
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
@@ -169,8 +191,19 @@ func (c *client) read() {
 	}
 }
 
-// patience is how long a client may take to read a line before it is given up.
-const patience = 10 * time.Second
+// Read reads from the connection. It ends for a client that sends nothing for long and
+// waits for nothing, since it takes the place of another.
+func (c *client) Read(p []byte) (int, error) {
+	for {
+		if err := c.conn.SetReadDeadline(time.Now().Add(c.maxIdle)); err != nil {
+			return 0, err
+		}
+		n, err := c.conn.Read(p)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || len(c.slots) == 0 {
+			return n, err
+		}
+	}
+}
 
 func (c *client) write(v any) error {
 	line, err := json.Marshal(v)
@@ -188,8 +221,9 @@ func (c *client) write(v any) error {
 	return err
 }
 
-// answer does what a request asks for.
-func (c *client) answer(r Request) Answer {
+// answer does what a request asks for. It returns an error if the connection ended
+// before there was an answer.
+func (c *client) answer(r Request) (Answer, error) {
 	a := Answer{ID: r.ID}
 	var err error
 	switch r.Op {
@@ -197,9 +231,11 @@ func (c *client) answer(r Request) Answer {
 		for _, s := range c.opts.Tasks.List() {
 			a.Tasks = append(a.Tasks, recordOf(s))
 		}
-		return a
+		return a, nil
 	case Wait:
-		err = c.wait(r)
+		if err = c.wait(r); errors.Is(err, context.Canceled) {
+			return a, err
+		}
 	case Stop:
 		err = c.stop(r)
 	}
@@ -214,7 +250,7 @@ func (c *client) answer(r Request) Answer {
 	if err != nil {
 		a.Error = err.Error()
 	}
-	return a
+	return a, nil
 }
 
 // wait waits for the tasks that run.
@@ -223,7 +259,8 @@ func (c *client) wait(r Request) error {
 	ended := 0
 	for _, id := range r.Tasks {
 		switch s, ok := c.opts.Tasks.Find(id); {
-		case !ok: // answer says so
+		case !ok:
+			return nil // at once: answer says so
 		case s.Status.Terminal():
 			ended++
 		default:

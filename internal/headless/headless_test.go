@@ -201,7 +201,7 @@ func TestResultSaysHowItEnded(t *testing.T) {
 	}{
 		{agent.Ended{Reason: agent.Completed, Text: "done"}, "success", "completed", "done", "", 0},
 		{agent.Ended{Reason: agent.Completed}, "error_during_execution", "model_error", "", "without any text", 0},
-		{agent.Ended{Reason: agent.MaxTurns, Text: "so far", Turns: 3}, "error_max_turns", "max_turns", "so far", "3 turns", 0},
+		{agent.Ended{Reason: agent.MaxTurns, Text: "so far", Turns: 3}, "error_max_turns", "max_turns", "so far", "--max-turns, 3", 0},
 		{agent.Ended{Reason: agent.MaxBudget}, "error_max_budget_usd", "budget_exhausted", "", "--max-budget-usd", 0},
 		{agent.Ended{Reason: agent.Interrupted, Text: "so far"}, "error_during_execution", "aborted_streaming", "so far", "interrupted", 0},
 		{agent.Ended{Reason: agent.Refused, Text: "declined"}, "error_during_execution", "model_error", "", "declined", 0},

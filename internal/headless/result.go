@@ -99,7 +99,7 @@ func (r *result) conclude(e agent.Ended) {
 			fail(broken, "model_error", "the model ended its turn without any text")
 		}
 	case agent.MaxTurns:
-		fail("error_max_turns", "max_turns", fmt.Sprintf("stopped after %d turns, the limit of --max-turns", e.Turns))
+		fail("error_max_turns", "max_turns", fmt.Sprintf("stopped at the limit of --max-turns, %d", e.Turns))
 	case agent.MaxBudget:
 		fail("error_max_budget_usd", "budget_exhausted", fmt.Sprintf("stopped at $%.4f, the limit of --max-budget-usd", r.Cost))
 	case agent.Interrupted:

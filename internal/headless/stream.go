@@ -184,9 +184,9 @@ func (d *driver) added(a agent.Added) {
 		}
 	case agent.FromTools:
 		for _, data := range a.Data {
-			m.Result = data // a single call's; with several, the blocks say which is whose
+			m.Result = data // a single call's
 		}
-		if len(a.Data) > 1 {
+		if len(a.Message.Content) > 1 && len(a.Data) > 0 {
 			m.Result = a.Data
 		}
 	default:

@@ -68,15 +68,25 @@ func (s *Session) brief() string {
 	return text
 }
 
-// reminded puts what runs in front of the first input after a resume.
+// reminded puts in front of the first input after a resume what has changed without the
+// model: where it is, and what runs.
 func (s *Session) reminded(in agent.Input) agent.Input {
-	if !s.remind || in.Origin != agent.Human {
+	if in.Origin != agent.Human {
 		return in
 	}
-	s.remind = false
-	if text := task.Statuses(s.Unfinished()); text != "" {
-		in.Content = append([]message.Block{message.Text{Text: text}}, in.Content...)
+	var news []message.Block
+	if s.parts.Moved != "" {
+		news = append(news, message.Text{Text: fmt.Sprintf(
+			"<environment>\nThe conversation goes on in another place. Working directory: %s (it was %s)\n</environment>", s.parts.Dir, s.parts.Moved)})
+		s.parts.Moved = ""
 	}
+	if s.remind {
+		s.remind = false
+		if text := task.Statuses(s.Unfinished()); text != "" {
+			news = append(news, message.Text{Text: text})
+		}
+	}
+	in.Content = append(news, in.Content...)
 	return in
 }
 

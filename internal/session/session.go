@@ -34,6 +34,7 @@ type Models interface {
 type Parts struct {
 	ID      string
 	Dir     string // where tools work: absolute, symlinks resolved
+	Moved   string // where the conversation was before, if that was another directory
 	Version string // of the program
 	Prompt  string // system prompt
 	Model   string // as the user named it; empty: the default
@@ -134,13 +135,23 @@ func (s *Session) About() About {
 	info := s.choice.Info
 	s.mu.Unlock()
 	a := About{
-		Dir: s.parts.Dir, Model: info.ID, Mode: string(s.parts.Gate.Mode()),
+		Dir: s.parts.Dir, Model: modelName(info), Mode: string(s.parts.Gate.Mode()),
 		KeySource: s.parts.Models.KeySource(info.Provider), Version: s.parts.Version, PID: os.Getpid(),
 	}
+	a.Tools = []string{}
 	for _, t := range s.parts.Tools.Tools() {
 		a.Tools = append(a.Tools, t.Name)
 	}
 	return a
+}
+
+// modelName is a name by which the model can be chosen again: clients know those of the
+// first two providers without them.
+func modelName(info model.Info) string {
+	if info.Provider == "anthropic" || info.Provider == "openai" {
+		return info.ID
+	}
+	return info.Provider + "/" + info.ID
 }
 
 // Turn works on input until the model has nothing more to do, and yields what
@@ -347,7 +358,7 @@ type ContextUsage struct {
 func (s *Session) ContextUsage() ContextUsage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ContextUsage{Tokens: s.tally.Prompt, Window: s.choice.Info.Window, Messages: s.messages, Model: s.choice.Info.ID}
+	return ContextUsage{Tokens: s.tally.Prompt, Window: s.choice.Info.Window, Messages: s.messages, Model: modelName(s.choice.Info)}
 }
 
 // Close ends what still runs and releases the transcript. It says what it ended, and

@@ -216,24 +216,24 @@ func TestModelIsRemembered(t *testing.T) {
 	}
 	b.close(s)
 	s = b.open("")
-	model(s, "two")
+	model(s, "p/two")
 	b.close(s)
 	s = b.open("p/one") // as a flag does
-	model(s, "one")
+	model(s, "p/one")
 	if err := s.SetModel("p/none"); err == nil {
 		t.Error("an unknown model was accepted")
 	}
-	model(s, "one")
+	model(s, "p/one")
 	b.close(s)
 	s = b.open("")
-	model(s, "one")
+	model(s, "p/one")
 	if err := s.SetModel("p/two"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetModel(""); err != nil {
 		t.Fatal(err)
 	}
-	model(s, "one")
+	model(s, "p/one")
 	b.close(s)
 }
 
