@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+
+	"heddle/internal/spelling"
 )
 
 // command is one word after heddle.
@@ -131,7 +133,7 @@ func parse(fs *flag.FlagSet, args []string, std stdio, usage string) (rest []str
 				printFlags(std.out, fs)
 				return nil, true, nil
 			}
-			return nil, false, usagef("%s; see heddle --help", cleanFlagError(err))
+			return nil, false, usagef("%s; see heddle --help", cleanFlagError(err, fs))
 		}
 		left := fs.Args()
 		if len(left) == 0 {
@@ -146,15 +148,31 @@ func parse(fs *flag.FlagSet, args []string, std stdio, usage string) (rest []str
 }
 
 // cleanFlagError words a flag error as users write flags: with two dashes.
-func cleanFlagError(err error) string {
+func cleanFlagError(err error, fs *flag.FlagSet) string {
 	msg := err.Error()
 	if name, ok := strings.CutPrefix(msg, "flag provided but not defined: -"); ok {
 		dashes := "--"
 		if len(name) == 1 {
 			dashes = "-"
 		}
-		return "unknown flag " + dashes + name
+		var known []string
+		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+		return "unknown flag " + dashes + name + didYouMean(name, "--", known)
 	}
 	msg = strings.Replace(msg, "flag needs an argument: -", "flag needs an argument: --", 1)
 	return strings.Replace(msg, " for flag -", " for flag --", 1)
+}
+
+// didYouMean names what is nearly the word, if anything is.
+func didYouMean(word, prefix string, known []string) string {
+	best, distance := "", 1+len(word)/4
+	for _, k := range known {
+		if d := spelling.Distance(word, k); len(k) > 1 && d <= distance {
+			best, distance = k, d-1
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s%s?)", prefix, best)
 }

@@ -15,6 +15,10 @@ func runConfig(ctx context.Context, args []string, std stdio) error {
 	if done || err != nil {
 		return err
 	}
+	// What a project that is not trusted sets in vain, is told as a conversation tells it.
+	if _, err := distrust(s.place, &options{}, s.layers, &s.settings, std.err); err != nil {
+		return err
+	}
 	entries := s.layers.Entries()
 	if asJSON {
 		enc := json.NewEncoder(std.out)

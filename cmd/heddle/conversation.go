@@ -25,7 +25,11 @@ func runConversation(ctx context.Context, args []string, std stdio) error {
 	}
 	if !o.print && o.inputFormat != "stream-json" {
 		if len(rest) > 0 {
-			return usagef("there is no command %q; to do a job, write: heddle -p %q", rest[0], rest[0])
+			var names []string
+			for _, c := range commands() {
+				names = append(names, c.name)
+			}
+			return usagef("there is no command %q%s; to do a job, write: heddle -p %q", rest[0], didYouMean(rest[0], "", names), rest[0])
 		}
 		return usagef(`nothing to do: give a job with heddle -p "PROMPT", or see heddle --help`)
 	}

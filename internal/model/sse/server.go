@@ -96,7 +96,7 @@ func (s *Server) Post(ctx context.Context, agent model.Agent, body *model.Body) 
 	resp, err := s.client.Do(s.request(a.ctx, agent, body))
 	a.timer.Stop()
 	if err != nil {
-		err = a.unreachable(err)
+		err = a.unreachable(s.url.Host, err)
 		a.cancel(nil)
 		return nil, err
 	}
@@ -128,14 +128,15 @@ func agentValue(a model.Agent) string {
 }
 
 // unreachable says why there is no answer, given what the client says.
-func (a *Answer) unreachable(err error) error {
+func (a *Answer) unreachable(host string, err error) error {
 	if err := a.interrupted(err); err != nil {
 		return err
 	}
 	e := &model.Error{Class: model.Unreachable, Err: err}
 	var u *url.Error
 	if errors.As(err, &u) {
-		e.Err = u.Err // without the verb and the address
+		e.Err = u.Err // without the verb and the whole address
+		e.Message = fmt.Sprintf("%s cannot be reached: %v", host, u.Err)
 	}
 	// A certificate does not become good by waiting.
 	var bad *tls.CertificateVerificationError
