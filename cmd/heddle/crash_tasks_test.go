@@ -248,24 +248,7 @@ func TestResumeAdoptsCommands(t *testing.T) {
 	}
 	b := newTaskBed(t, script)
 	session := transcript.NewID()
-	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
-	cmd.Stdout = nil
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for dec := json.NewDecoder(out); ; {
-		var m struct{ Type string }
-		if err := dec.Decode(&m); err != nil {
-			t.Fatal(err)
-		}
-		if m.Type == "result" {
-			break
-		}
-	}
+	cmd := b.untilResult(t, "work", "--session-id", session, "--shell-grace", "10m")
 	started(t, b.home, session, 2)
 	cmd.Process.Kill()
 	cmd.Wait()
@@ -338,24 +321,7 @@ func TestAnyStartCleansUpAfterTheDead(t *testing.T) {
 	}
 	b := newTaskBed(t, script)
 	session := transcript.NewID()
-	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
-	cmd.Stdout = nil
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for dec := json.NewDecoder(out); ; {
-		var m struct{ Type string }
-		if err := dec.Decode(&m); err != nil {
-			t.Fatal(err)
-		}
-		if m.Type == "result" {
-			break
-		}
-	}
+	cmd := b.untilResult(t, "work", "--session-id", session, "--shell-grace", "10m")
 	id := string(started(t, b.home, session, 1)[0].ID)
 	cmd.Process.Kill()
 	cmd.Wait()
@@ -392,6 +358,37 @@ func notices(t *testing.T, b *crashBed, session, id string) (n int) {
 		}
 	}
 	return n
+}
+
+// untilResult starts a run and returns when its first turn is over. The run goes on with
+// its work in the background.
+func (b *crashBed) untilResult(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd, _ := b.command(t, append(args, "--output-format", "stream-json")...)
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events := json.NewDecoder(out)
+	for {
+		var m struct{ Type string }
+		if err := events.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Type == "result" {
+			break
+		}
+	}
+	go func() { // what comes further is not looked at
+		var m json.RawMessage
+		for events.Decode(&m) == nil {
+		}
+	}()
+	return cmd
 }
 
 func transcriptOf(home, session string) string {

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -118,11 +116,7 @@ func TestHostStopsATask(t *testing.T) {
 	p.say("go")
 	started := p.next("task_started", func(m msg) bool { return m.is("system", "task_started") })
 	id := started["task_id"]
-	ready, err := os.Open(filepath.Join(p.dir, "ready")) // a pipe: it opens when the command does
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready.Close()
+	p.ready()
 	p.request("stop", msg{"subtype": "stop_task", "task_id": id})
 	p.request("usage", msg{"subtype": "get_context_usage"}) // the command does not end at once
 	p.next("the answer to usage before that to stop", func(m msg) bool {
@@ -164,11 +158,7 @@ func TestHostMovesACommandToTheBackground(t *testing.T) {
       - {expect: 'completed, after \S+\n(\d+)\nline1\nline2\nline3\n\d+$', text: all there, repeat: forever}
 `, bypass...)
 	p.say("go")
-	ready, err := os.Open(filepath.Join(p.dir, "ready"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready.Close()
+	p.ready()
 	p.request("one", msg{"subtype": "move_to_background"})
 	p.request("two", msg{"subtype": "move_to_background"}) // two keys within 10 ms
 	one := p.response("one")
@@ -200,11 +190,7 @@ func TestInterruptLeavesTheBackgroundAlone(t *testing.T) {
       - {text: on, repeat: forever}
 `, bypass...)
 	p.say("go")
-	ready, err := os.Open(filepath.Join(p.dir, "ready"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready.Close()
+	p.ready()
 	p.succeeds(msg{"subtype": "interrupt"})
 	if r := p.next("a result", func(m msg) bool { return m.is("result", "") }); r["is_error"] != true {
 		t.Errorf("result: %v", r)

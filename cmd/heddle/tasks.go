@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -139,11 +140,13 @@ func showTask(ctx context.Context, p place, o tasksOptions, ids []string, std st
 		return err
 	}
 	piece, err := task.ReadOutput(t.OutputFile, -2000, 2000)
-	if err != nil {
-		return err
-	}
 	text := strings.TrimSuffix(tool.Plain(piece.Bytes), "\n")
-	if text == "" {
+	switch {
+	case errors.Is(err, os.ErrNotExist): // it is kept for some time only
+		text = "(its output is gone)"
+	case err != nil:
+		return err
+	case text == "":
 		text = "(no output)"
 	}
 	_, err = fmt.Fprintf(std.out, "\n%s\n", text)
@@ -174,6 +177,9 @@ func waitTasks(ctx context.Context, p place, o tasksOptions, ids []string, std s
 	if err != nil {
 		return err
 	}
+	if o.any && !o.json { // the others have no end to print
+		after = slices.DeleteFunc(after, func(t seenTask) bool { return !t.Status.Terminal() })
+	}
 	bad := false
 	for _, t := range after {
 		bad = bad || t.Status.Terminal() && t.Status != task.Completed
@@ -186,23 +192,40 @@ func waitTasks(ctx context.Context, p place, o tasksOptions, ids []string, std s
 
 var errTimeIsOver = errors.New("the time is over")
 
-// stopTasks ends tasks.
+// stopTasks ends tasks. One that cannot be ended does not keep the others alive.
 func stopTasks(ctx context.Context, p place, o tasksOptions, ids []string, std stdio) error {
 	tasks, err := severalTasks(ctx, p, o, ids)
 	if err != nil {
 		return err
 	}
 	defer closeAll(tasks)
+	var running []seenTask
+	var not []error
 	for _, t := range tasks {
-		if t.Status.Terminal() {
-			return usagef("task %s has ended already: %s", t.ID, t.state())
-		}
-		if t.client == nil {
-			return usagef("task %s belongs to session %s, which does not run any more: heddle --resume %s takes it up, any other start of heddle ends it", t.ID, t.Session, t.Session)
+		if why := t.cannotStop(); why != nil {
+			not = append(not, why)
+		} else {
+			running = append(running, t)
 		}
 	}
-	after, err := ask(ctx, tasks, control.Stop, 0)
-	return errors.Join(printEnds(std.out, o, after), err)
+	if len(running) == 0 {
+		return usageError{errors.Join(not...).Error()}
+	}
+	after, err := ask(ctx, running, control.Stop, 0)
+	return errors.Join(append([]error{printEnds(std.out, o, after), err}, not...)...)
+}
+
+// cannotStop says why nothing here can end the task, or nil.
+func (t seenTask) cannotStop() error {
+	switch {
+	case t.Status.Terminal():
+		return usagef("task %s has ended already: %s", t.ID, t.state())
+	case t.client == nil && t.Live:
+		return usagef("task %s belongs to session %s, which runs but cannot be reached", t.ID, t.Session)
+	case t.client == nil:
+		return usagef("task %s belongs to session %s, which does not run any more: heddle --resume %s takes it up, any other start of heddle ends it", t.ID, t.Session, t.Session)
+	}
+	return nil
 }
 
 // printEnds prints a line for each task.

@@ -28,30 +28,7 @@ func TestTasksFromAnotherTerminal(t *testing.T) {
 	}
 	b := newTaskBed(t, script)
 	session := transcript.NewID()
-	cmd, _ := b.command(t, "work", "--session-id", session, "--shell-grace", "10m", "--output-format", "stream-json")
-	cmd.Stdout = nil
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	events := json.NewDecoder(out)
-	for {
-		var m struct{ Type string }
-		if err := events.Decode(&m); err != nil {
-			t.Fatal(err)
-		}
-		if m.Type == "result" {
-			break
-		}
-	}
-	go func() { // what comes further is not looked at
-		var m json.RawMessage
-		for events.Decode(&m) == nil {
-		}
-	}()
+	cmd := b.untilResult(t, "work", "--session-id", session, "--shell-grace", "10m")
 	tasks := func(want int, args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), cmd.Path, append([]string{"tasks"}, args...)...)
@@ -98,8 +75,11 @@ func TestTasksFromAnotherTerminal(t *testing.T) {
 	if got := tasks(0, "logs", first, "--tail", "1"); got != "two\n" {
 		t.Errorf("logs --tail 1 = %q", got)
 	}
-	if got := tasks(0, "stop", second); !strings.HasPrefix(got, second+" killed (stopped by user)") {
-		t.Errorf("stop: %q", got)
+	if got := tasks(1, "wait", "--any", second, first); !strings.HasPrefix(got, first) || strings.Contains(got, second) {
+		t.Errorf("wait --any: %q", got)
+	}
+	if got := tasks(exitUsage, "stop", first, second); !strings.HasPrefix(got, second+" killed (stopped by user)") || !strings.Contains(got, first+" has ended already: failed") {
+		t.Errorf("stop of one that ended and one that runs: %q", got)
 	}
 	if alive := marked(second); len(alive) > 0 {
 		t.Errorf("alive after the stop: %v", alive)
