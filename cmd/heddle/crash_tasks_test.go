@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -342,6 +343,45 @@ func TestAnyStartCleansUpAfterTheDead(t *testing.T) {
 	}
 	if n := notices(t, b, session, id); n != 1 {
 		t.Errorf("the end was told %d times", n)
+	}
+}
+
+// Whoever starts while others clean up or go on with the dead session: it goes on, and its
+// end is told once.
+func TestManyStartsAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := newTaskBed(t, scriptOf(t, `agents:
+  - turns:
+      - {calls: [{tool: Bash, input: {command: 'sleep 1000', run_in_background: true}}]}
+      - {text: fine, repeat: forever}
+`))
+	for range 3 {
+		session := transcript.NewID()
+		cmd := b.untilResult(t, "work", "--session-id", session, "--shell-grace", "10m")
+		id := string(started(t, b.home, session, 1)[0].ID)
+		cmd.Process.Kill()
+		cmd.Wait()
+		var starts sync.WaitGroup
+		for _, args := range [][]string{{"a"}, {"b", "--resume", session}, {"c"}} {
+			starts.Go(func() {
+				cmd, out := b.command(t, append(args, "--shell-grace", "0s")...)
+				_ = cmd.Run() // what is left running makes it 3
+				if code := cmd.ProcessState.ExitCode(); code != exitOK && code != exitUnfinished || strings.Contains(out.String(), "clean up after") {
+					t.Errorf("%q: exit code %d\n%s", args, code, out)
+				}
+			})
+		}
+		starts.Wait()
+		if alive := marked(id); len(alive) > 0 {
+			t.Errorf("still alive: %v", alive)
+		}
+		again, out := b.command(t, "go on", "--resume", session)
+		if err := again.Run(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if n := notices(t, b, session, id); n != 1 {
+			t.Errorf("the end was told %d times", n)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,6 +35,12 @@ func present(p place, session string) (release func() error, err error) {
 		return nil, fmt.Errorf("make the session known: %w", err)
 	}
 	path := filepath.Join(dir, session+presenceEnd)
+	// Another start may be cleaning up after this session right now. That ends soon.
+	if old, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0); err == nil {
+		defer old.Close()
+		for syscall.Flock(int(old.Fd()), syscall.LOCK_EX) == syscall.EINTR {
+		}
+	}
 	_, err = f.WriteString(p.taskDir(session) + "\n")
 	err = errors.Join(err, syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), os.Rename(f.Name(), path))
 	if err != nil {
@@ -76,15 +83,21 @@ func abandoned(path string) (running []task.Snapshot, err error) {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return nil, nil // it runs
 	}
+	if mine, err := f.Stat(); err != nil || !stillThere(path, mine) {
+		return nil, nil // somebody else has cleaned up meanwhile
+	}
 	text, err := io.ReadAll(io.LimitReader(f, 16<<10))
 	if err != nil {
 		return nil, err
 	}
 	dir := strings.TrimSuffix(string(text), "\n")
 	if _, err := os.Stat(dir); err == nil {
+		var mu sync.Mutex
 		err := task.Abandon(dir, func(r task.Record) error {
 			if !r.Status.Terminal() {
+				mu.Lock()
 				running = append(running, r.Snapshot)
+				mu.Unlock()
 			}
 			return shell.End(r)
 		})
@@ -92,7 +105,16 @@ func abandoned(path string) (running []task.Snapshot, err error) {
 			return running, err // the file stays: the next start tries again
 		}
 	}
-	return running, os.Remove(path)
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return running, err
+	}
+	return running, nil
+}
+
+// stillThere reports whether path names the file that was opened.
+func stillThere(path string, opened os.FileInfo) bool {
+	now, err := os.Lstat(path)
+	return err == nil && os.SameFile(now, opened)
 }
 
 // defaultKeep is how long the output of tasks is kept.

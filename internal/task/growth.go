@@ -200,6 +200,9 @@ func (r *Runtime) settle(t *Task, status Status, reason Reason, err error) (Stat
 	limit := r.opts.Limits.Task
 	t.grown.size = min(info.Size(), limit)
 	r.mu.Unlock()
+	if status == Failed && reason != ReasonLeaked && full(t.Output) { // before room is made below
+		reason = ReasonNoSpace // what failed is what could not write
+	}
 	if info.Size() > limit {
 		if err := t.Output.Truncate(limit); err != nil {
 			r.fault(fmt.Errorf("cut the output of task %s: %w", t.ID, err))
@@ -211,9 +214,6 @@ func (r *Runtime) settle(t *Task, status Status, reason Reason, err error) (Stat
 	if reason == ReasonOutputLimit {
 		fmt.Fprintf(t.Output, "\n[output truncated: it reached the limit of %d bytes for a task, or of %d for the session]\n",
 			limit, r.opts.Limits.Session)
-	}
-	if status == Failed && reason != ReasonLeaked && full(t.Output) {
-		reason = ReasonNoSpace // what failed is what could not write
 	}
 	return status, reason, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -79,9 +80,13 @@ func Abandon(dir string, end func(Record) error) error {
 		return err
 	}
 	j := journal{path: filepath.Join(dir, journalName)}
-	var errs []error
+	errs := make([]error, len(records))
+	var ending sync.WaitGroup // all at once: each may want its grace
+	for i, rec := range records {
+		ending.Go(func() { errs[i] = end(rec) })
+	}
+	ending.Wait()
 	for _, rec := range records {
-		errs = append(errs, end(rec))
 		if rec.Status.Terminal() {
 			continue
 		}

@@ -213,10 +213,18 @@ func TestAbandonPutsEndsOnRecord(t *testing.T) {
 	writeJournal(t, dir,
 		Snapshot{ID: "b1", Kind: LocalBash, Status: Completed, Told: true},
 		Snapshot{ID: "b2", Kind: LocalBash, Status: Running, Description: "server"})
-	var asked []ID
-	if err := Abandon(dir, func(r Record) error { asked = append(asked, r.ID); return nil }); err != nil {
+	ids := make(chan ID, 10)
+	if err := Abandon(dir, func(r Record) error { ids <- r.ID; return nil }); err != nil {
 		t.Fatal(err)
 	}
+	close(ids)
+	asked := slices.Sorted(func(yield func(ID) bool) {
+		for id := range ids {
+			if !yield(id) {
+				return
+			}
+		}
+	})
 	records, err := ReadJournal(dir)
 	if err != nil || len(records) != 2 || records[1].Status != Killed || records[1].Reason != ReasonInterrupted || records[1].Description != "server" || records[1].Told {
 		t.Errorf("journal: %+v, %v", records, err)
