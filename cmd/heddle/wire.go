@@ -115,8 +115,9 @@ func begin(p place, parts session.Parts, log logChoice, o *options, stderr io.Wr
 		undo = append(undo, parts.Log.Close)
 	}
 	leave, err := present(p, parts.ID)
-	if err != nil {
-		return fail(err)
+	if err != nil { // the conversation can do without
+		fmt.Fprintf(stderr, "heddle: what commands leave running cannot be found after a crash: %v\n", err)
+		leave = func() error { return nil }
 	}
 	undo = append(undo, leave)
 	hangUp := func() error { return nil }
