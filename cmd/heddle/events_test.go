@@ -272,3 +272,23 @@ func TestUnfinishedWorkIsNamed(t *testing.T) {
 		t.Errorf("with format json: exit code %d\n%s", code, out)
 	}
 }
+
+// A message without a turn is repeated like any other.
+func TestNotesAreReplayed(t *testing.T) {
+	t.Parallel()
+	p := connect(t, "agents:\n  - turns: [{text: fine}]\n", "--replay-user-messages")
+	p.send(msg{"type": "user", "uuid": "note-1", "shouldQuery": false, "message": msg{"role": "user", "content": "remember"}})
+	p.say("go")
+	all := p.until("a result", func(m msg) bool { return m.is("result", "") })
+	if n := count(all, "user", ""); n != 2 {
+		t.Errorf("%d messages were repeated, want 2", n)
+	}
+	for _, m := range all {
+		if m.is("user", "") && (m["isReplay"] != true || m["uuid"] == "note-1" != strings.Contains(fmt.Sprint(m["message"]), "remember")) {
+			t.Errorf("repeated: %v", m)
+		}
+	}
+	if code := p.end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

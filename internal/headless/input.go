@@ -65,7 +65,14 @@ func (c *conversation) run(ctx context.Context, next queued) error {
 	case next.woken != nil:
 		return c.turn(ctx, next.woken...)
 	case next.silent:
-		return c.s.Note(next.input)
+		if err := c.s.Note(next.input); err != nil {
+			return err
+		}
+		c.added(agent.Added{
+			Message: message.Message{Role: message.User, Content: next.input.Content},
+			Origin:  next.input.Origin, InputID: next.input.ID,
+		})
+		return nil
 	}
 	return c.turn(ctx, next.input)
 }
