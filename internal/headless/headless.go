@@ -51,7 +51,7 @@ var ErrUnfinished = errors.New("background work was not finished")
 func Run(ctx context.Context, s *session.Session, prompt string, o Options) error {
 	d := newDriver(s, o)
 	d.init()
-	defer d.tellTasks()()
+	defer d.tasks.watch()()
 	in := agent.Input{Content: []message.Block{message.Text{Text: prompt}}, Origin: agent.Human}
 	if err := d.turn(ctx, in); err != nil {
 		return err
@@ -97,19 +97,23 @@ func (d *driver) warn(text string) {
 	fmt.Fprintf(d.Err, "heddle: %s\n", plain(text))
 }
 
-// driver turns the events of a session into output. Its writer may be used by
-// several goroutines; everything else belongs to the one that runs turns.
+// driver turns the events of a session into output. Its writer and its teller may be used
+// by several goroutines; everything else belongs to the one that runs turns.
 type driver struct {
 	Options
 	s       *session.Session
 	w       *writer
-	partial *partial // nil unless asked for
-	failed  bool     // the last result was an error
-	last    *result  // with format JSON, which prints one result: the newest
+	tasks   *taskTeller // nil unless a stream is printed
+	partial *partial    // nil unless asked for
+	failed  bool        // the last result was an error
+	last    *result     // with format JSON, which prints one result: the newest
 }
 
 func newDriver(s *session.Session, o Options) *driver {
 	d := &driver{Options: o, s: s, w: newWriter(o.Out, s.ID())}
+	if o.Format == Stream {
+		d.tasks = &taskTeller{s: s, w: d.w}
+	}
 	if o.Partial {
 		d.partial = &partial{w: d.w}
 	}
@@ -146,12 +150,27 @@ func (d *driver) turn(ctx context.Context, in ...agent.Input) error {
 		}
 	}
 	r := d.result(ended, begin)
+	r.Origin = originOf(in)
 	d.failed = r.IsError
+	d.tasks.catchUp() // a host that closes its end now must know what it ends
 	if d.Format == JSON {
 		d.last = &r
 		return nil
 	}
 	return d.print(r)
+}
+
+// originOf names who started a turn, if that was no person.
+func originOf(in []agent.Input) *originField {
+	for _, one := range in {
+		if one.Origin == agent.Human {
+			return nil
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	return &originField{string(in[0].Origin)}
 }
 
 // printLast prints the result that was kept back, with the tasks that are left.

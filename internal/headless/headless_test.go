@@ -45,6 +45,13 @@ func (s script) KeySource(string) string { return "none" }
 // sitting is a session without a transcript and with a tool Touch, which asks.
 func sitting(t testing.TB, s script) *session.Session {
 	t.Helper()
+	sess, _ := sittingWithTasks(t, s, task.Options{})
+	return sess
+}
+
+// sittingWithTasks is a sitting whose tasks are to be seen.
+func sittingWithTasks(t testing.TB, s script, o task.Options) (*session.Session, *task.Runtime) {
+	t.Helper()
 	gate := permission.NewGate(permission.Settings{}, nil)
 	pool, err := tool.NewPool(tool.Tool{
 		Name: "Touch", Schema: json.RawMessage(`{"type":"object"}`),
@@ -56,19 +63,21 @@ func sitting(t testing.TB, s script) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := task.NewRuntime(task.Options{Dir: t.TempDir()})
+	inbox := session.NewInbox()
+	o.Dir, o.Notifier = t.TempDir(), inbox
+	tasks, err := task.NewRuntime(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sess, err := session.New(session.Parts{
-		Tasks: tasks,
-		ID:    session.NewID(), Dir: "/", Prompt: "prompt", Model: "m", Models: s, Scope: tool.NewScope("/", "/"),
+		Tasks: tasks, Inbox: inbox,
+		ID: session.NewID(), Dir: "/", Prompt: "prompt", Model: "m", Models: s, Scope: tool.NewScope("/", "/"),
 		Tools: pool.Wrap(gate.Middleware), Gate: gate, Dialog: session.NewDialog(gate),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sess
+	return sess, tasks
 }
 
 // lines decodes what was printed.
@@ -100,6 +109,10 @@ func FuzzInput(f *testing.F) {
 		`{"type":"control_request","request_id":"c","request":{"subtype":"set_permission_mode","mode":"plan"}}`,
 		`{"type":"control_request","request_id":"d","request":{"subtype":"interrupt","cancel_queued":true}}`,
 		`{"type":"control_request","request_id":"e","request":null}`,
+		`{"type":"control_request","request_id":"f","request":{"subtype":"stop_task","task_id":"b0"}}`,
+		`{"type":"control_request","request_id":"g","request":{"subtype":"stop_task"}}`,
+		`{"type":"control_request","request_id":"h","request":{"subtype":"move_to_background"}}`,
+		`{"type":"control_request","request_id":"i","request":{"subtype":"move_to_background","task_id":[]}}`,
 		`{"type":"control_request"}`,
 		`{"type":"control_response","response":{"subtype":"success","request_id":"x"}}`,
 		`{"type":"control_response","response":[]}`,

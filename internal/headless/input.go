@@ -41,10 +41,11 @@ func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool,
 	if asks {
 		s.SetAsker(&asker{host: c.host})
 	}
-	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
 	d.init()
-	defer d.tellTasks()()
-	defer c.slow.Wait()
+	defer d.w.end()
+	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
+	defer d.tasks.watch()()
+	defer c.leave()
 	for {
 		next, open := c.next(ctx)
 		if !open {
@@ -86,7 +87,26 @@ type conversation struct {
 
 	mu     sync.Mutex
 	queue  []queued
-	closed bool
+	closed bool // no more input
+	left   bool // nobody works on requests any more
+}
+
+// later carries out a request that takes its time.
+func (c *conversation) later(carryOut func()) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.left {
+		c.slow.Go(carryOut)
+	}
+	return !c.left
+}
+
+// leave waits for requests that are still carried out, and takes no more such.
+func (c *conversation) leave() {
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
+	c.slow.Wait()
 }
 
 // queued is an input that waits for its turn.
@@ -183,7 +203,7 @@ func (c *conversation) line(line []byte) {
 			c.host.answered(a)
 		}
 	case "control_cancel_request", "keep_alive":
-		// Every request is answered at once, so there is nothing to cancel.
+		// Requests are answered at once, but for the stop of a task, which nobody can undo.
 	default:
 		c.push(queued{bad: fmt.Errorf("a message of type %q on standard input was ignored", m.Type)})
 	}

@@ -35,11 +35,12 @@ func (c *conversation) control(id string, body json.RawMessage) {
 		response, err := handle(body)
 		c.w.answer(id, response, err)
 	}
-	if req.Subtype == "stop_task" {
-		c.slow.Go(carryOut)
-		return
+	switch {
+	case req.Subtype != "stop_task":
+		carryOut()
+	case !c.later(carryOut):
+		c.w.answer(id, nil, errors.New("the session is ending, and its tasks with it"))
 	}
-	carryOut()
 }
 
 func (c *conversation) initialize(body json.RawMessage) (any, error) {

@@ -28,6 +28,8 @@ type result struct {
 	Denials   []denial              `json:"permission_denials"`
 	Terminal  string                `json:"terminal_reason"`
 	APIStatus int                   `json:"api_error_status,omitempty"`
+	// Origin says who started the turn, if that was no person.
+	Origin *originField `json:"origin,omitempty"`
 	// Unfinished are the background tasks that end with the run.
 	Unfinished []taskBrief `json:"unfinished_tasks,omitempty"`
 }

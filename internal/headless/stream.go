@@ -190,6 +190,7 @@ func (d *driver) added(a agent.Added) {
 			m.Result = a.Data
 		}
 	default:
+		d.tasks.catchUp() // the end that this may be about comes first
 		m.Synthetic = true
 		m.Origin = &originField{string(a.Origin)}
 	}

@@ -1,12 +1,6 @@
 package headless
 
-import (
-	"context"
-	"encoding/json"
-	"sync"
-
-	"heddle/internal/task"
-)
+import "heddle/internal/task"
 
 // The messages about tasks. Names and shapes are those that agent SDKs read.
 
@@ -49,86 +43,50 @@ type tasksChanged struct {
 	Tasks []taskBrief `json:"tasks"`
 }
 
-// taskTeller tells what becomes of tasks in the background. A command that ends within its
-// call is nobody's business but the call's.
-type taskTeller struct {
-	w    *writer
-	seen map[task.ID]task.Snapshot // by their newest state, as long as they are listed
-}
-
-// tellTasks tells of the tasks of the session until stop is called; what has changed by
-// then is told, too.
-func (d *driver) tellTasks() (stop func()) {
-	if d.Format != Stream {
-		return func() {}
-	}
-	t := &taskTeller{w: d.w, seen: map[task.ID]task.Snapshot{}}
-	ctx, cancel := context.WithCancel(context.Background())
-	var work sync.WaitGroup
-	work.Go(func() {
-		for list := range d.s.WatchTasks(ctx) {
-			t.look(list)
-		}
-	})
-	return func() {
-		cancel()
-		work.Wait()
-		for list := range d.s.WatchTasks(context.Background()) {
-			t.look(list)
-			break
-		}
-	}
-}
-
-// look tells what is new in the list. It may have missed states, but no start and no end.
-func (t *taskTeller) look(list []task.Snapshot) {
-	changed := false
-	now := make(map[task.ID]task.Snapshot, len(list))
+// changes are the messages by which a reader who knows of seen learns of list, and what it
+// knows then. States may have been missed in between, but no start and no end. A command
+// that ends within its call is nobody's business but the call's.
+func changes(w *writer, seen map[task.ID]task.Snapshot, list []task.Snapshot) (news []any, now map[task.ID]task.Snapshot) {
+	now = make(map[task.ID]task.Snapshot, len(list))
 	for _, s := range list {
-		old, known := t.seen[s.ID]
+		old, known := seen[s.ID]
 		if !known && !s.Backgrounded && s.Kind == task.LocalBash {
 			continue
 		}
 		now[s.ID] = s
 		if !known || s.Attempt != old.Attempt {
-			t.w.write(taskStarted{t.w.head("system", "task_started"), s.ID, s.ToolUseID, s.Description, s.Kind, s.Backgrounded})
-			old = task.Snapshot{Status: task.Running, Description: s.Description, Backgrounded: s.Backgrounded}
-			changed = true
+			news = append(news, taskStarted{w.head("system", "task_started"), s.ID, s.ToolUseID, s.Description, s.Kind, s.Backgrounded})
+			old = task.Snapshot{Status: task.Pending, Description: s.Description, Backgrounded: s.Backgrounded}
 		}
-		changed = t.update(old, s) || changed
+		news = append(news, update(w, old, s)...)
 	}
-	t.seen = now
-	if changed {
-		t.w.write(tasksChanged{t.w.head("system", "background_tasks_changed"), live(list)})
-	}
+	return news, now
 }
 
-// update tells how a task has changed, and reports whether the set of those that run has.
-func (t *taskTeller) update(old, s task.Snapshot) (changed bool) {
+// update tells how a task has changed.
+func update(w *writer, old, s task.Snapshot) (news []any) {
 	var p taskPatch
-	if s.Status != old.Status && s.Status != task.Pending {
+	if s.Status != old.Status && !(old.Status == task.Pending && s.Status == task.Running) { // task_started says that it runs
 		p.Status = s.Status
 	}
 	if s.Description != old.Description {
 		p.Description = s.Description
 	}
-	if s.Backgrounded && !old.Backgrounded {
-		p.Backgrounded, changed = true, true
-	}
+	p.Backgrounded = s.Backgrounded && !old.Backgrounded
 	ended := s.Status.Terminal() && !old.Status.Terminal()
 	if ended {
-		p.End, p.Error, changed = s.EndedAt.UnixMilli(), s.Error, true
+		p.End, p.Error = s.EndedAt.UnixMilli(), s.Error
 	}
 	if p != (taskPatch{}) {
-		t.w.write(taskUpdated{t.w.head("system", "task_updated"), s.ID, p})
+		news = append(news, taskUpdated{w.head("system", "task_updated"), s.ID, p})
 	}
 	if ended && s.Backgrounded {
-		t.w.write(taskNotification{
-			envelope: t.w.head("system", "task_notification"), ID: s.ID, Use: s.ToolUseID,
+		news = append(news, taskNotification{
+			envelope: w.head("system", "task_notification"), ID: s.ID, Use: s.ToolUseID,
 			Status: endWord(s.Status), Reason: string(s.Reason), Output: s.OutputFile, Summary: summary(s),
 		})
 	}
-	return changed
+	return news
 }
 
 func endWord(s task.Status) string {
@@ -154,35 +112,4 @@ func live(list []task.Snapshot) []taskBrief {
 		}
 	}
 	return running
-}
-
-// stopTask ends a task, as the host's wish. That can take seconds, and other requests are
-// answered meanwhile.
-func (c *conversation) stopTask(body json.RawMessage) (any, error) {
-	var req struct {
-		ID task.ID `json:"task_id"`
-	}
-	if err := decode(body, &req); err != nil {
-		return nil, err
-	}
-	return nil, c.s.StopTask(req.ID)
-}
-
-// moveToBackground lets the conversation go on without the commands that it waits for.
-func (c *conversation) moveToBackground(body json.RawMessage) (any, error) {
-	var req struct {
-		ID task.ID `json:"task_id"`
-	}
-	if err := decode(body, &req); err != nil {
-		return nil, err
-	}
-	tasks, err := c.s.Background(req.ID)
-	if err != nil {
-		return nil, err
-	}
-	moved := []task.ID{}
-	for _, t := range tasks {
-		moved = append(moved, t.ID)
-	}
-	return fields{"moved": moved}, nil
 }

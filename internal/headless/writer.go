@@ -3,6 +3,7 @@ package headless
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 
@@ -48,6 +49,17 @@ func (w *writer) write(v any) error {
 	}
 	return w.bad
 }
+
+// end lets nobody write any more: what still reads input then is not to answer.
+func (w *writer) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bad == nil {
+		w.bad = errEnded
+	}
+}
+
+var errEnded = errors.New("the run has ended")
 
 func (w *writer) err() error {
 	w.mu.Lock()
