@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/control"
 	"heddle/internal/task"
 	"heddle/internal/task/shell"
 )
@@ -104,6 +105,10 @@ func abandoned(path string) (running []task.Snapshot, err error) {
 		if err != nil {
 			return running, err // the file stays: the next start tries again
 		}
+	}
+	session := strings.TrimSuffix(filepath.Base(path), presenceEnd)
+	if err := control.Remove(filepath.Dir(path), session); err != nil {
+		return running, err
 	}
 	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 		return running, err

@@ -37,6 +37,7 @@ type tasksOptions struct {
 	json    bool
 	follow  bool
 	tail    int
+	bytes   int64
 	timeout time.Duration
 	any     bool
 }
@@ -50,6 +51,7 @@ func runTasks(ctx context.Context, args []string, std stdio) error {
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 	fs.BoolVar(&o.follow, "f", false, "with logs: go on until the task ends")
 	fs.IntVar(&o.tail, "tail", -1, "with logs: only the last `N` lines")
+	fs.Int64Var(&o.bytes, "bytes", -1, "with logs: only the last `N` bytes")
 	fs.DurationVar(&o.timeout, "timeout", 0, "with wait: give up after `D`")
 	fs.BoolVar(&o.any, "any", false, "with wait: until the first has ended")
 	verb, args := "list", slices.Clone(args)
@@ -74,6 +76,8 @@ func runTasks(ctx context.Context, args []string, std stdio) error {
 		return usagef("tasks list takes no argument %q", ids[0])
 	case verb != "list" && len(ids) == 0:
 		return usagef("tasks %s: name a task by its id; heddle tasks lists them", verb)
+	case o.tail >= 0 && o.bytes >= 0:
+		return usagef("tasks %s: --tail and --bytes exclude each other", verb)
 	case (verb == "show" || verb == "logs") && len(ids) > 1:
 		return usagef("tasks %s takes one id", verb)
 	}
@@ -82,7 +86,7 @@ func runTasks(ctx context.Context, args []string, std stdio) error {
 
 // listTasks prints tasks, those that an agent owns under it.
 func listTasks(ctx context.Context, p place, o tasksOptions, _ []string, std stdio) error {
-	found, err := findTasks(ctx, p, o.session, o.all, o.session != "")
+	found, err := findTasks(ctx, p, o.session, o.all, o.session != "", std.err)
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func listTasks(ctx context.Context, p place, o tasksOptions, _ []string, std std
 
 // showTask prints all that is known of a task.
 func showTask(ctx context.Context, p place, o tasksOptions, ids []string, std stdio) error {
-	t, err := oneTask(ctx, p, o, ids[0])
+	t, err := oneTask(ctx, p, o, ids[0], std.err)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func waitTasks(ctx context.Context, p place, o tasksOptions, ids []string, std s
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeIsOver)
 		defer cancel()
 	}
-	tasks, err := severalTasks(ctx, p, o, ids)
+	tasks, err := severalTasks(ctx, p, o, ids, std.err)
 	if err != nil {
 		return err
 	}
@@ -194,7 +198,7 @@ var errTimeIsOver = errors.New("the time is over")
 
 // stopTasks ends tasks. One that cannot be ended does not keep the others alive.
 func stopTasks(ctx context.Context, p place, o tasksOptions, ids []string, std stdio) error {
-	tasks, err := severalTasks(ctx, p, o, ids)
+	tasks, err := severalTasks(ctx, p, o, ids, std.err)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +20,8 @@ type seenTask struct {
 	Session string `json:"session_id"`
 	Live    bool   `json:"session_running"`
 
-	client *control.Client // of its session; nil if that does not run
+	client *control.Client // of its session; nil if that does not run, or cannot be reached
+	dir    string          // of the tasks of its session
 	depth  int             // below how many owners it stands
 }
 
@@ -71,15 +72,16 @@ type sessionTasks struct {
 }
 
 // findTasks returns the tasks of sessions, the oldest first: of those that run in this
-// directory, or in any, or of those whose id begins so, then also of dead ones.
-func findTasks(ctx context.Context, p place, session string, all, dead bool) (found []seenTask, err error) {
+// directory, or in any, or of those whose id begins so, then also of dead ones. A session
+// that runs but does not answer is told on stderr, and known from its journal.
+func findTasks(ctx context.Context, p place, session string, all, dead bool, stderr io.Writer) (found []seenTask, err error) {
 	var matched int
 	for _, s := range p.sessionsWithTasks(all || session != "") {
 		if !strings.HasPrefix(s.id, session) || !s.live && !dead {
 			continue
 		}
 		matched++
-		tasks, err := tasksOf(ctx, p, s)
+		tasks, err := tasksOf(ctx, p, s, stderr)
 		if err != nil {
 			closeAll(found)
 			return nil, err
@@ -107,21 +109,22 @@ func (p place) sessionsWithTasks(all bool) []sessionTasks {
 	return list
 }
 
-// tasksOf returns the tasks of a session: from itself if it runs, or else from its journal.
-func tasksOf(ctx context.Context, p place, s sessionTasks) ([]seenTask, error) {
+// tasksOf returns the tasks of a session: from itself if it runs, and what it lists no
+// more, or cannot say, from its journal.
+func tasksOf(ctx context.Context, p place, s sessionTasks, stderr io.Writer) ([]seenTask, error) {
 	var client *control.Client
 	var records []task.Record
-	var err error
 	if s.live {
-		client, err = control.Dial(ctx, p.runDir(), s.id)
-		if err != nil && !errors.Is(err, control.ErrNoServer) {
-			return nil, err
-		}
-	}
-	if client != nil {
-		records, err = client.Do(ctx, control.Request{Op: control.List})
-		if err != nil {
-			return nil, errors.Join(err, client.Close())
+		var err error
+		client, records, err = reach(ctx, p, s.id)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !task.Live(s.dir): // it has just ended
+			s.live = false
+		default:
+			fmt.Fprintf(stderr, "heddle: %v; what follows is what it wrote down\n", err)
 		}
 	}
 	known := map[task.ID]bool{}
@@ -130,16 +133,19 @@ func tasksOf(ctx context.Context, p place, s sessionTasks) ([]seenTask, error) {
 	}
 	written, err := task.ReadJournal(s.dir)
 	if err != nil {
+		if client != nil {
+			_ = client.Close() // that of the journal is the error
+		}
 		return nil, err
 	}
-	for _, r := range written { // also what the session itself lists no more
+	for _, r := range written {
 		if !known[r.ID] {
 			records = append(records, r)
 		}
 	}
 	var tasks []seenTask
 	for _, r := range records {
-		tasks = append(tasks, seenTask{Record: r, Session: s.id, Live: s.live, client: client})
+		tasks = append(tasks, seenTask{Record: r, Session: s.id, Live: s.live, client: client, dir: s.dir})
 	}
 	if len(tasks) == 0 && client != nil {
 		return nil, client.Close()
@@ -147,99 +153,89 @@ func tasksOf(ctx context.Context, p place, s sessionTasks) ([]seenTask, error) {
 	return tasks, nil
 }
 
-// oneTask finds the task whose id begins so: among the sessions of this directory first,
-// running or not, then everywhere.
-func oneTask(ctx context.Context, p place, o tasksOptions, id string) (seenTask, error) {
-	for _, everywhere := range []bool{false, true} {
-		all, err := findTasks(ctx, p, o.session, everywhere, true)
-		if err != nil {
-			return seenTask{}, err
-		}
-		var hits, others []seenTask
-		for _, t := range all {
-			if strings.HasPrefix(string(t.ID), id) {
-				hits = append(hits, t)
-			} else {
-				others = append(others, t)
-			}
-		}
-		if len(hits) == 1 {
-			for _, t := range others {
-				if t.client != hits[0].client {
-					t.close()
-				}
-			}
-			return hits[0], nil
-		}
-		closeAll(all)
-		if len(hits) > 1 {
-			return seenTask{}, usagef("%d tasks begin with %q; give more of the id", len(hits), id)
-		}
+// answerTime is how long a session may take to list its tasks.
+const answerTime = 10 * time.Second
+
+// reach connects to a session and lists its tasks.
+func reach(ctx context.Context, p place, session string) (*control.Client, []task.Record, error) {
+	client, err := control.Dial(ctx, p.runDir(), session)
+	if err != nil {
+		return nil, nil, err
 	}
-	return seenTask{}, usagef("there is no task %q, neither in a running session nor in one that is over", id)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("session %s does not answer", session))
+	defer cancel()
+	records, err := client.Do(ctx, control.Request{Op: control.List})
+	if err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	return client, records, nil
 }
 
-func severalTasks(ctx context.Context, p place, o tasksOptions, ids []string) (tasks []seenTask, err error) {
-	for _, id := range ids {
-		t, err := oneTask(ctx, p, o, id)
-		if err != nil {
-			closeAll(tasks)
+// severalTasks finds the tasks whose ids begin so: among the sessions of this directory
+// first, running or not, then everywhere.
+func severalTasks(ctx context.Context, p place, o tasksOptions, ids []string, stderr io.Writer) ([]seenTask, error) {
+	var err error
+	for _, everywhere := range []bool{false, true} {
+		var all, hits []seenTask
+		if all, err = findTasks(ctx, p, o.session, everywhere, true, stderr); err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, t)
+		if hits, err = choose(all, ids); err == nil {
+			return hits, nil
+		}
+		closeAll(all)
+		if everywhere || o.session != "" || len(hits) > 0 {
+			break
+		}
+		stderr = io.Discard // the same sessions again
 	}
-	return tasks, nil
+	return nil, err
 }
 
-// ask asks the sessions of tasks, all at once, and returns the tasks as they are then, in
-// the same order. Of the dead, nothing changes any more. With a count of 1, the first answer
-// ends it.
-func ask(ctx context.Context, tasks []seenTask, op control.Op, count int) ([]seenTask, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		at  int
-		rec task.Record
-		err error
-	}
-	answers := make(chan answer, len(tasks))
-	after := slices.Clone(tasks)
-	pending := 0
-	for i, t := range tasks {
-		if t.client == nil || t.Status.Terminal() {
-			if op == control.Wait && !t.Status.Terminal() {
-				return nil, usagef("task %s was interrupted with its session %s; nobody ends it. heddle --resume %s takes it up", t.ID, t.Session, t.Session)
-			}
-			if count == 1 {
-				return after, nil
-			}
-			continue
-		}
-		pending++
-		go func() {
-			recs, err := t.client.Do(ctx, control.Request{Op: op, Tasks: []task.ID{t.ID}})
-			a := answer{at: i, rec: t.Record, err: err}
-			if len(recs) == 1 {
-				a.rec = recs[0]
-			}
-			answers <- a
-		}()
-	}
-	var errs []error
-	for range pending {
-		a := <-answers
-		after[a.at].Record = a.rec
-		if cause := context.Cause(ctx); cause != nil && a.err != nil {
-			return after, cause
-		}
-		if a.err != nil {
-			errs = append(errs, fmt.Errorf("task %s: %w", tasks[a.at].ID, a.err))
-		}
-		if count == 1 && a.err == nil {
-			return after, nil
+// choose returns the task for each id, and closes the connections that none of them needs.
+// If there is none, or more than one, it says so; only then it returns those beside an error.
+func choose(all []seenTask, ids []string) (chosen []seenTask, err error) {
+	named := map[task.ID]bool{}
+	for _, id := range ids {
+		hits := slices.DeleteFunc(slices.Clone(all), func(t seenTask) bool { return !strings.HasPrefix(string(t.ID), id) })
+		switch {
+		case len(hits) == 0:
+			return nil, usagef("there is no task %q among the %s", id, counted(all))
+		case len(hits) > 1:
+			return hits, usagef("%d tasks begin with %q; give more of the id", len(hits), id)
+		case !named[hits[0].ID]:
+			named[hits[0].ID] = true
+			chosen = append(chosen, hits[0])
 		}
 	}
-	return after, errors.Join(errs...)
+	for _, t := range all {
+		if !slices.ContainsFunc(chosen, func(c seenTask) bool { return c.client == t.client }) {
+			t.close()
+		}
+	}
+	return chosen, nil
+}
+
+// counted says how many tasks were looked at, and where.
+func counted(tasks []seenTask) string {
+	running, over := map[string]bool{}, map[string]bool{}
+	for _, t := range tasks {
+		if t.Live {
+			running[t.Session] = true
+		} else {
+			over[t.Session] = true
+		}
+	}
+	return fmt.Sprintf("%d of %d running and %d finished sessions", len(tasks), len(running), len(over))
+}
+
+// oneTask is severalTasks for one.
+func oneTask(ctx context.Context, p place, o tasksOptions, id string, stderr io.Writer) (seenTask, error) {
+	tasks, err := severalTasks(ctx, p, o, []string{id}, stderr)
+	if err != nil {
+		return seenTask{}, err
+	}
+	return tasks[0], nil
 }
 
 // nested puts tasks under their owners.
@@ -266,45 +262,4 @@ func nested(tasks []seenTask) (out []seenTask) {
 	}
 	under("", 0)
 	return out
-}
-
-// tailOffset returns where the last n lines of a file begin.
-func tailOffset(path string, n int) (int64, error) {
-	f, size, err := task.OpenOutput(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	const block = 64 << 10
-	buf := make([]byte, block)
-	lines := 0
-	for end := size; end > 0; {
-		begin := max(end-block, 0)
-		part := buf[:end-begin]
-		if _, err := f.ReadAt(part, begin); err != nil {
-			return 0, err
-		}
-		for i := len(part) - 1; i >= 0; i-- {
-			if part[i] == '\n' && begin+int64(i) != size-1 {
-				if lines++; lines == n {
-					return begin + int64(i) + 1, nil
-				}
-			}
-		}
-		end = begin
-	}
-	if n == 0 {
-		return size, nil
-	}
-	return 0, nil
-}
-
-// terminal reports whether what is written there is shown to a person.
-func terminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 
 	"heddle/internal/control"
 	"heddle/internal/task"
@@ -13,23 +14,24 @@ import (
 // taskLogs prints the output of a task, byte for byte, unless a terminal shows it: that is
 // given nothing that could act on it.
 func taskLogs(ctx context.Context, p place, o tasksOptions, ids []string, std stdio) error {
-	t, err := oneTask(ctx, p, o, ids[0])
+	t, err := oneTask(ctx, p, o, ids[0], std.err)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	from := int64(0)
-	if o.tail >= 0 {
-		if from, err = tailOffset(t.OutputFile, o.tail); err != nil {
-			return err
-		}
+	if o.follow && !t.Status.Terminal() && t.client == nil && t.Live {
+		return t.unreachable() // its end would not be noticed
+	}
+	from, err := t.firstByte(o)
+	if err != nil {
+		return err
 	}
 	ended := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
 		defer close(ended)
 		if o.follow && t.client != nil && !t.Status.Terminal() {
-			_, err := t.client.Do(ctx, control.Request{Op: control.Wait, Tasks: []task.ID{t.ID}})
+			_, err := ask(ctx, []seenTask{t}, control.Wait, 0)
 			failed <- err
 		}
 	}()
@@ -61,6 +63,21 @@ func taskLogs(ctx context.Context, p place, o tasksOptions, ids []string, std st
 	}
 }
 
+// firstByte returns where the output that was asked for begins.
+func (t seenTask) firstByte(o tasksOptions) (int64, error) {
+	switch {
+	case o.tail >= 0:
+		return tailOffset(t.OutputFile, o.tail)
+	case o.bytes >= 0:
+		f, size, err := task.OpenOutput(t.OutputFile)
+		if err != nil {
+			return 0, err
+		}
+		return max(size-o.bytes, 0), f.Close()
+	}
+	return 0, nil
+}
+
 // plainLines passes lines on as a terminal may be given them. What has no end yet waits for
 // it, as long as it is not very long.
 type plainLines struct {
@@ -86,4 +103,45 @@ func (l *plainLines) flush() error {
 	_, err := io.WriteString(l.w, tool.Plain(l.rest))
 	l.rest = nil
 	return err
+}
+
+// tailOffset returns where the last n lines of a file begin.
+func tailOffset(path string, n int) (int64, error) {
+	f, size, err := task.OpenOutput(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	const block = 64 << 10
+	buf := make([]byte, block)
+	lines := 0
+	for end := size; end > 0; {
+		begin := max(end-block, 0)
+		part := buf[:end-begin]
+		if _, err := f.ReadAt(part, begin); err != nil {
+			return 0, err
+		}
+		for i := len(part) - 1; i >= 0; i-- {
+			if part[i] == '\n' && begin+int64(i) != size-1 {
+				if lines++; lines == n {
+					return begin + int64(i) + 1, nil
+				}
+			}
+		}
+		end = begin
+	}
+	if n == 0 {
+		return size, nil
+	}
+	return 0, nil
+}
+
+// terminal reports whether what is written there is shown to a person.
+func terminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

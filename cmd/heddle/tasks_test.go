@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"heddle/internal/control"
 	"heddle/internal/model/scripted"
+	"heddle/internal/task"
 	"heddle/internal/transcript"
 )
 
@@ -140,5 +145,92 @@ func TestPlainLines(t *testing.T) {
 	}
 	if err := l.flush(); err != nil || out.String() != "aü\nb\nrest" {
 		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
+// Ids that are not one task's are errors that say so, and no connection stays open.
+func TestChooseTasks(t *testing.T) {
+	t.Parallel()
+	seen := func(id, session string, live bool) seenTask {
+		return seenTask{Record: task.Record{Snapshot: task.Snapshot{ID: task.ID(id)}}, Session: session, Live: live}
+	}
+	all := []seenTask{seen("b1aa", "s", true), seen("b1ab", "s", true), seen("b2", "d", false)}
+	for _, tt := range []struct {
+		ids  []string
+		want string // ids, or the error
+	}{
+		{[]string{"b2", "b1ab", "b2"}, "b2 b1ab"},
+		{[]string{"b2", "b1a"}, `2 tasks begin with "b1a"; give more of the id`},
+		{[]string{"b3"}, `there is no task "b3" among the 3 of 1 running and 1 finished sessions`},
+	} {
+		chosen, err := choose(all, tt.ids)
+		var got []string
+		for _, c := range chosen {
+			got = append(got, string(c.ID))
+		}
+		text := strings.Join(got, " ")
+		if err != nil {
+			text = err.Error()
+		}
+		if text != tt.want {
+			t.Errorf("choose(%q) = %q, want %q", tt.ids, text, tt.want)
+		}
+	}
+}
+
+// More tasks than a session takes requests at once are waited for and stopped, over one
+// connection; and what a session did not say before it ended is read from its journal.
+func TestManyTasksOfOneSession(t *testing.T) {
+	t.Parallel()
+	dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	rt, err := task.NewRuntime(task.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := control.Listen(control.Options{Folder: run, Session: "s", Tasks: rt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := control.Dial(t.Context(), run, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	var tasks []seenTask
+	for range 300 {
+		tk, err := rt.Start(task.Spec{Kind: task.LocalBash, Background: true}, task.RunnerFunc(func(ctx context.Context, _ *task.Task) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, seenTask{Record: task.Record{Snapshot: tk.Snapshot()}, client: client, Live: true, dir: dir})
+	}
+	last := tasks[299]
+	after, err := ask(t.Context(), tasks[:299], control.Stop, 0)
+	for i, a := range after {
+		if err != nil || a.ID != tasks[i].ID || a.Reason != task.ReasonStoppedByUser {
+			t.Fatalf("task %d: %+v, %v", i, a.Record, err)
+		}
+	}
+	if after, err = ask(t.Context(), tasks, control.Wait, 1); err != nil || after[299].Status.Terminal() {
+		t.Errorf("wait for any: %v, %v", after[299].Status, err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := ask(t.Context(), tasks[299:], control.Wait, 0); !errors.Is(err, control.ErrLost) {
+		t.Errorf("without an end on record: %v", err)
+	}
+	if err := rt.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if after, err = ask(t.Context(), tasks[299:], control.Wait, 0); err != nil || after[0].ID != last.ID || after[0].Reason != task.ReasonSessionClosed {
+		t.Errorf("with one: %+v, %v", after, err)
+	}
+	unreachable := seenTask{Live: true}
+	if _, err := ask(t.Context(), []seenTask{unreachable}, control.Wait, 0); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("of one that cannot be reached: %v", err)
 	}
 }

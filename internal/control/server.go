@@ -75,6 +75,16 @@ func bind(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
+// Remove removes the socket that a session left when it died. The caller knows that the
+// session is dead, and keeps it from starting again meanwhile.
+func Remove(folder, session string) error {
+	err := os.Remove(socketPath(folder, session))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Close removes the socket and ends all connections. Who waits for a task that has ended
 // by now still gets the answer.
 func (s *Server) Close() error {

@@ -45,7 +45,11 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = flock(f, syscall.LOCK_EX)
+	for try := 0; errors.Is(err, syscall.EWOULDBLOCK) && try < 10; try++ { // somebody may only look; see Live
+		<-time.After(5 * time.Millisecond)
+		err = flock(f, syscall.LOCK_EX)
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrOwned
 	}
@@ -55,14 +59,18 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Live reports whether a running program works in a task folder.
+func flock(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) }
+
+// Live reports whether a running program works in a task folder. The only way to find out
+// is to take the lock for a moment: shared, so that two who look do not take each other
+// for the owner.
 func Live(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, ownerName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	return errors.Is(flock(f, syscall.LOCK_SH), syscall.EWOULDBLOCK)
 }
 
 // Abandon takes over the folder of a program that died, ends what is left of its running

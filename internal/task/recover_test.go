@@ -137,6 +137,7 @@ func TestRecoverAdopts(t *testing.T) {
 	if _, err := rt.Wait(t.Context(), []ID{"b1"}, Condition{}); err != nil {
 		t.Fatal(err)
 	}
+	<-rt.tasks["b1"].Done() // until then, the notification may be on its way
 	q.empty(rt)
 	if out, err := os.ReadFile(filepath.Join(dir, "b1.output")); string(out) != "one\ntwo\n" || !slices.Equal(q.read, []string{"end:b1"}) {
 		t.Errorf("output %q, %v; told %q", out, err, q.read)
