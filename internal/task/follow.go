@@ -31,7 +31,7 @@ func Follow(ctx context.Context, path string, offset int64, ended <-chan struct{
 		changed, stop := watch(path)
 		defer stop()
 		over := false
-		for {
+		for ctx.Err() == nil { // there may be more to read than anybody wants
 			p, err := ReadOutput(path, offset, followPiece)
 			if err != nil {
 				yield(Piece{}, err)

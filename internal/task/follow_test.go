@@ -207,3 +207,24 @@ func TestRunnerHearsHowQuietItIs(t *testing.T) {
 		}
 	})
 }
+
+// Who has enough is not made to read on, however much there is.
+func TestFollowStopsInTheMiddle(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(path, make([]byte, 10*followPiece), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	pieces := 0
+	for _, err := range Follow(ctx, path, 0, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces++
+		cancel()
+	}
+	if pieces != 1 {
+		t.Errorf("%d pieces after the end of the context, want none", pieces-1)
+	}
+}

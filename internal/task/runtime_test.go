@@ -368,7 +368,7 @@ func TestOneGoroutinePerTask(t *testing.T) {
 	for range n {
 		<-began
 	}
-	if more := runtime.NumGoroutine() - before; more > n {
+	if more := runtime.NumGoroutine() - before; more > n+1 { // one may look at their output just now
 		t.Errorf("%d tasks take %d goroutines", n, more)
 	}
 }
