@@ -172,6 +172,9 @@ func (d *driver) added(a agent.Added) {
 		}})
 		return
 	}
+	if a.Origin != agent.Human {
+		d.tasks.catchUp() // the task that this is about is known by then
+	}
 	m := userMessage{envelope: d.w.head("user", "")}
 	switch a.Origin {
 	case agent.Human:
@@ -190,7 +193,6 @@ func (d *driver) added(a agent.Added) {
 			m.Result = a.Data
 		}
 	default:
-		d.tasks.catchUp() // the end that this may be about comes first
 		m.Synthetic = true
 		m.Origin = &originField{string(a.Origin)}
 	}
