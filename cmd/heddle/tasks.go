@@ -95,7 +95,10 @@ func listTasks(ctx context.Context, p place, o tasksOptions, _ []string, std std
 		return printJSON(std.out, append([]seenTask{}, found...))
 	}
 	if len(found) == 0 {
-		text := "No session runs in this directory, or none has tasks. heddle tasks --session ID shows those of one that is over, --all looks everywhere."
+		text := "No session runs in this directory, or none has tasks. heddle tasks --session ID shows those of one that is over; --all looks at what runs in other directories."
+		if o.all {
+			text = "No session runs, or none has tasks. heddle tasks --session ID shows those of one that is over."
+		}
 		if o.session != "" {
 			text = "The session has no tasks."
 		}

@@ -170,7 +170,7 @@ func brief(p place, o *options, stderr io.Writer) func() string {
 // their calls work with.
 func addTools(parts *session.Parts, p place, o *options, set settings, m *models, stderr io.Writer) error {
 	state := p.taskDir(parts.ID)
-	parts.Inbox = session.NewInbox()
+	parts.Inbox, parts.Foreground = session.NewInbox(), set.Tasks.Foreground
 	tasks, err := task.NewRuntime(task.Options{
 		Dir: state, Notifier: parts.Inbox,
 		Limits: task.Limits{Task: set.Tasks.OutputLimit * 1e6, Session: set.Tasks.SessionLimit * 1e6},

@@ -154,6 +154,9 @@ func (d *driver) turn(ctx context.Context, in ...agent.Input) error {
 	d.failed = r.IsError
 	d.tasks.catchUp() // a host that closes its end now must know what it ends
 	if d.Format == JSON {
+		if d.last != nil { // no answer is lost because another follows
+			r.Result = strings.TrimLeft(d.last.Result+"\n\n"+r.Result, "\n")
+		}
 		d.last = &r
 		return nil
 	}

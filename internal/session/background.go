@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -113,7 +114,7 @@ func (s *Session) Wake() (in []agent.Input, notice string) {
 	default:
 		s.idle++
 	}
-	return s.parts.Inbox.Take(true), ""
+	return s.parts.Inbox.takeAll(), ""
 }
 
 // Arrived tells that tasks may have something to tell: see [Session.Wake].
@@ -172,6 +173,9 @@ func (s *Session) StopTask(id task.ID) error { return s.parts.Tasks.Kill(id, tas
 // Background moves a task that the conversation waits for to the background, or all of
 // them if id is empty: the conversation goes on.
 func (s *Session) Background(id task.ID) ([]task.Snapshot, error) {
+	if s.parts.Foreground {
+		return nil, errors.New("settings keep everything in the foreground (tasks.disableBackground)")
+	}
 	return s.parts.Tasks.Background(id)
 }
 

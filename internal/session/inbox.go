@@ -44,14 +44,27 @@ func (b *Inbox) Withdraw(id string) bool {
 	return true
 }
 
-// Take returns what is to be read now, oldest first: while the agent is at work, only
-// what concerns a task that still runs.
+// Take returns what is to be read while the agent is at work, oldest first: what concerns
+// a task that still runs. When the model is done, its answer stands; what has arrived
+// wakes it to a turn of its own, with an answer of its own.
 func (b *Inbox) Take(idle bool) []agent.Input {
+	if idle {
+		return nil
+	}
+	return b.take(func(n task.Notification) bool { return n.Priority == task.Next })
+}
+
+// takeAll returns all that is held, oldest first.
+func (b *Inbox) takeAll() []agent.Input {
+	return b.take(func(task.Notification) bool { return true })
+}
+
+func (b *Inbox) take(which func(task.Notification) bool) []agent.Input {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var in []agent.Input
 	b.held = slices.DeleteFunc(b.held, func(n task.Notification) bool {
-		if !idle && n.Priority != task.Next {
+		if !which(n) {
 			return false
 		}
 		in = append(in, agent.Input{

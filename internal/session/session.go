@@ -47,6 +47,8 @@ type Parts struct {
 	Dialog  *Dialog
 	Tasks   *task.Runtime
 	Inbox   *Inbox // of Tasks
+	// Foreground says that nothing may be moved to the background.
+	Foreground bool
 	// Heir takes over tasks that an earlier run of the program left. May be nil, if
 	// there was none.
 	Heir task.Heir
@@ -226,7 +228,7 @@ func (s *Session) events(ctx context.Context, input []agent.Input) iter.Seq2[age
 			return agent.Compact(ctx, cfg, instructions)
 		}
 	}
-	all := s.parts.Inbox.Take(true)
+	all := s.parts.Inbox.takeAll()
 	for _, in := range input {
 		all = append(all, s.reminded(in))
 	}

@@ -216,6 +216,7 @@ func TestFollowStopsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	pieces := 0
 	for _, err := range Follow(ctx, path, 0, nil) {
 		if err != nil {
