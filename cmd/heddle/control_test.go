@@ -76,7 +76,7 @@ func connect(t *testing.T, script string, args ...string) *peer {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.cmd.Process.Kill(); p.cmd.Wait() })
+	t.Cleanup(func() { p.cmd.Process.Kill(); p.cmd.Wait(); endLeft(t, home) })
 	p.lines = bufio.NewScanner(out)
 	p.lines.Buffer(nil, 16<<20)
 	return p

@@ -16,6 +16,7 @@ import (
 	"heddle/internal/model/scripted"
 	"heddle/internal/process"
 	"heddle/internal/task"
+	"heddle/internal/task/shell"
 	"heddle/internal/transcript"
 )
 
@@ -143,7 +144,7 @@ func started(t *testing.T, home, session string, n int) []task.Record {
 				begun++
 			}
 		}
-		if begun == n {
+		if begun >= n {
 			return records
 		}
 		select {
@@ -413,6 +414,11 @@ func (b *crashBed) untilResult(t *testing.T, args ...string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		cmd.Process.Kill() // it is mostly gone
+		cmd.Wait()
+		endLeft(t, b.home)
+	})
 	events := json.NewDecoder(out)
 	for {
 		var m struct{ Type string }
@@ -429,6 +435,24 @@ func (b *crashBed) untilResult(t *testing.T, args ...string) *exec.Cmd {
 		}
 	}()
 	return cmd
+}
+
+// endLeft ends what the sessions of a home left running: a test that failed in the middle
+// must not leave commands behind.
+func endLeft(t *testing.T, home string) {
+	t.Helper()
+	dirs, _ := filepath.Glob(filepath.Join(home, "projects", "*", "*", "tasks"))
+	for _, dir := range dirs {
+		records, err := task.ReadJournal(dir)
+		if err != nil {
+			continue // the test made it so
+		}
+		for _, r := range records {
+			if err := shell.End(r); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func transcriptOf(home, session string) string {

@@ -10,6 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/internal/transcript"
 )
 
 // idle is a script for who never asks the model.
@@ -133,5 +137,72 @@ agents:
 	}
 	if code := p.code(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// A reader that has stopped reading does not keep heddle, nor its commands, alive.
+func TestStalledReaderDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newTaskBed(t, scriptOf(t, `agents:
+  - turns:
+      - calls: [{tool: Bash, input: {command: "sleep 1000", run_in_background: true}}]
+      - {calls: [{tool: Bash, input: {command: "head -c 20000 /dev/zero | tr '\\0' a"}}], repeat: forever}
+`))
+			session := transcript.NewID()
+			cmd, _ := b.command(t, "work", "--session-id", session, "--output-format", "stream-json")
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			cmd.Stdout = in
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { cmd.Process.Kill(); endLeft(t, b.home) })
+			if _, err := out.Read(make([]byte, 1)); err != nil { // it has begun, and nobody reads on
+				t.Fatal(err)
+			}
+			full(t, in)
+			in.Close()
+			id := string(started(t, b.home, session, 1)[0].ID)
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it goes on")
+			}
+			if code := cmd.ProcessState.ExitCode(); code != 128+int(sig) {
+				t.Errorf("exit code %d", code)
+			}
+			if alive := marked(id); len(alive) > 0 {
+				t.Errorf("still alive: %v", alive)
+			}
+		})
+	}
+}
+
+// full waits until a pipe takes no more, given its end for writing.
+func full(t *testing.T, pipe *os.File) {
+	t.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for late := time.After(20 * time.Second); ; {
+		fds := []unix.PollFd{{Fd: int32(pipe.Fd()), Events: unix.POLLOUT}}
+		if n, err := unix.Poll(fds, 0); err == nil && n == 0 {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatal("the pipe is never full")
+		}
 	}
 }

@@ -74,7 +74,9 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 		select {
 		case s := <-signals:
 			cancel(signalled{s.(syscall.Signal)})
-			signal.Reset(syscall.SIGINT)
+			if s == syscall.SIGINT { // who asks twice means it
+				signal.Reset(syscall.SIGINT)
+			}
 		case <-done:
 		}
 	}()

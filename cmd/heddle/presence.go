@@ -62,7 +62,7 @@ func cleanUp(p place, except string, stderr io.Writer) {
 		}
 		ended, err := abandoned(path)
 		for _, s := range ended {
-			fmt.Fprintf(stderr, "heddle: ended what session %s left running when it died: task %s (%s)\n", session, s.ID, s.Description)
+			fmt.Fprintf(stderr, "heddle: ended what session %s left running when it died: task %s (%s)\n", session, s.ID, plainLine(s.Description))
 		}
 		if err != nil {
 			fmt.Fprintf(stderr, "heddle: clean up after session %s: %v\n", session, err)
@@ -92,7 +92,8 @@ func abandoned(path string) (running []task.Snapshot, err error) {
 		return nil, err
 	}
 	dir := strings.TrimSuffix(string(text), "\n")
-	if _, err := os.Stat(dir); err == nil {
+	// The file tells a path, and what is there gets written to: only where tasks can be.
+	if _, err := os.Stat(dir); err == nil && filepath.Base(dir) == "tasks" {
 		var mu sync.Mutex
 		err := task.Abandon(dir, func(r task.Record) error {
 			if !r.Status.Terminal() {

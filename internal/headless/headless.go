@@ -49,7 +49,9 @@ var ErrUnfinished = errors.New("background work was not finished")
 // Run gives s one prompt and prints what comes of it: the answer, and those to what
 // background work tells afterwards.
 func Run(ctx context.Context, s *session.Session, prompt string, o Options) error {
-	d := newDriver(s, o)
+	over, release := newPatience(ctx)
+	defer release()
+	d := newDriver(s, o.through(over))
 	d.init()
 	defer d.tasks.watch()()
 	in := agent.Input{Content: []message.Block{message.Text{Text: prompt}}, Origin: agent.Human}
@@ -80,7 +82,7 @@ func (d *driver) finish(ctx context.Context) error {
 		return err
 	}
 	for _, t := range left {
-		d.warn(fmt.Sprintf("background task %s was not finished and is ended: %s", t.ID, t.Description))
+		d.warn(fmt.Sprintf("background task %s was not finished and is ended: %s", t.ID, brief(t.Description, 200)))
 	}
 	if err := d.verdict(); err != nil || len(left) == 0 {
 		return err
@@ -107,6 +109,12 @@ type driver struct {
 	partial *partial    // nil unless asked for
 	failed  bool        // the last result was an error
 	last    *result     // with format JSON, which prints one result: the newest
+}
+
+// through makes the output end when over is closed.
+func (o Options) through(over <-chan struct{}) Options {
+	o.Out, o.Err = &patient{o.Out, over}, &patient{o.Err, over}
+	return o
 }
 
 func newDriver(s *session.Session, o Options) *driver {

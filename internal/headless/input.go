@@ -36,7 +36,9 @@ type inputMessage struct {
 // turn of its own, and those that come while one runs wait in order. asks
 // connects the session's questions to the host, if the host wants them.
 func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool, o Options) error {
-	d := newDriver(s, o)
+	over, release := newPatience(ctx)
+	defer release()
+	d := newDriver(s, o.through(over))
 	c := &conversation{driver: d, host: newHost(d.w), arrived: make(chan struct{}, 1)}
 	if asks {
 		s.SetAsker(&asker{host: c.host})

@@ -316,5 +316,8 @@ func crashed(t *testing.T, dir string) string {
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.RemoveAll(dir); err != nil { // or it would be a mere copy, from which nothing runs
+		t.Fatal(err)
+	}
 	return to
 }

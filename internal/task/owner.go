@@ -73,6 +73,20 @@ func Live(dir string) bool {
 	return errors.Is(flock(f, syscall.LOCK_SH), syscall.EWOULDBLOCK)
 }
 
+// foreign reports whether a record was written for another folder, which is still there:
+// the session was copied, and what runs is not this one's.
+func foreign(dir string, rec Record) bool {
+	if rec.OutputFile == "" {
+		return false
+	}
+	there, err := os.Stat(filepath.Dir(rec.OutputFile))
+	if err != nil {
+		return false // moved
+	}
+	here, err := os.Stat(dir)
+	return err == nil && !os.SameFile(here, there)
+}
+
 // Abandon takes over the folder of a program that died, ends what is left of its running
 // tasks, and puts their ends on record, so that the session hears of them when it goes on.
 // end ends what the record tells of, for instance processes. A folder whose program runs
@@ -91,7 +105,9 @@ func Abandon(dir string, end func(Record) error) error {
 	errs := make([]error, len(records))
 	var ending sync.WaitGroup // all at once: each may want its grace
 	for i, rec := range records {
-		ending.Go(func() { errs[i] = end(rec) })
+		if !foreign(dir, rec) {
+			ending.Go(func() { errs[i] = end(rec) })
+		}
 	}
 	ending.Wait()
 	for _, rec := range records {

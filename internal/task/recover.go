@@ -82,10 +82,10 @@ func (r *Runtime) Recover(arrived func(carrier string) bool, heir Heir) error {
 }
 
 func (r *Runtime) recover(rec Record, arrived func(string) bool, heir Heir) error {
-	s := rec.Snapshot
+	s, copied := rec.Snapshot, foreign(r.opts.Dir, rec)
 	s.Detail = rawDetail{s.Kind, rec.Detail}
 	s.OutputFile = outputPath(r.opts.Dir, s.ID) // the session may have been moved
-	if s.Status.Terminal() {
+	if s.Status.Terminal() && !copied {
 		if end := heir.Left(rec); end != nil {
 			r.leave(r.ctx, s.ID, end)
 		}
@@ -94,7 +94,7 @@ func (r *Runtime) recover(rec Record, arrived func(string) bool, heir Heir) erro
 	case s.Told:
 		return nil
 	case !s.Status.Terminal():
-		if run := heir.Adopt(rec); run != nil {
+		if run := adopt(heir, rec, copied); run != nil {
 			s.Detail = nil // the runner knows better
 			s.Owner = ""   // who owned it is gone
 			_, err := r.Continue(s, run)
@@ -122,6 +122,13 @@ func (r *Runtime) recover(rec Record, arrived func(string) bool, heir Heir) erro
 		r.announce(t, s)
 	}
 	return nil
+}
+
+func adopt(heir Heir, rec Record, copied bool) Runner {
+	if copied {
+		return nil
+	}
+	return heir.Adopt(rec)
 }
 
 // rawDetail is the detail of a task that this run of the program only reports.

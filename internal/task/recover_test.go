@@ -285,3 +285,45 @@ func TestRecoverEndsWhatWasLeftBehind(t *testing.T) {
 		t.Errorf("Close = %v, %d ended", err, len(ended))
 	}
 }
+
+// A copy of a folder tells of tasks that are not its own: nothing of them is touched.
+func TestCopiedFolderOwnsNothing(t *testing.T) {
+	t.Parallel()
+	original, copied := t.TempDir(), t.TempDir()
+	output := filepath.Join(original, "b1.output")
+	records := []Snapshot{
+		{ID: "b1", Kind: LocalBash, Status: Running, OutputFile: output},
+		{ID: "b2", Kind: LocalBash, Status: Completed, Told: true, OutputFile: output},
+	}
+	touch := heir{
+		adopt: func(r Record) Runner { t.Errorf("adopts %s", r.ID); return nil },
+		left:  func(r Record) func() error { t.Errorf("ends what %s left", r.ID); return nil },
+	}
+	for name, take := range map[string]func() error{
+		"abandon": func() error {
+			return Abandon(copied, func(r Record) error { t.Errorf("ends %s", r.ID); return nil })
+		},
+		"recover": func() error {
+			rt := newRuntime(t, Options{Dir: copied})
+			defer rt.Close(t.Context())
+			return rt.Recover(nothing, touch)
+		},
+	} {
+		writeJournal(t, copied, records...)
+		if err := take(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := ReadJournal(copied); err != nil || got[0].Status != Killed || got[0].Reason != ReasonInterrupted {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	moved := filepath.Join(t.TempDir(), "moved") // the original is gone: it is this one now
+	if err := os.Rename(original, moved); err != nil {
+		t.Fatal(err)
+	}
+	writeJournal(t, moved, records...)
+	ended := make(chan ID, 5)
+	if err := Abandon(moved, func(r Record) error { ended <- r.ID; return nil }); err != nil || len(ended) != 2 {
+		t.Errorf("a moved folder: %d asked to end, %v", len(ended), err)
+	}
+}
