@@ -98,6 +98,8 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, syscall.EPIPE) && !errors.As(err, &usage):
+		return exitFailed // whoever reads has enough
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):

@@ -178,6 +178,9 @@ func TestPollingIsAnsweredByWaiting(t *testing.T) {
 	for looks < 10 && !strings.Contains(y.ok(y.output, look), "completed") {
 		looks++
 	}
+	if got := y.ok(y.output, look); len(got) > 300 || !strings.Contains(got, "as you were told") {
+		t.Errorf("a look at what has ended and was shown: %q", got)
+	}
 	if looks > 3 {
 		t.Errorf("it took %d more looks", looks)
 	}

@@ -53,13 +53,15 @@ type taskOutput struct {
 	tasks *task.Runtime
 
 	mu    sync.Mutex
-	polls map[task.ID]poll // of running tasks that were looked at
+	polls map[task.ID]poll // of tasks that were looked at
 }
 
-// poll is what a look at a running task showed.
+// poll is what a look at a task showed.
 type poll struct {
-	size int64
-	same int // looks in a row that showed nothing new
+	size    int64
+	same    int  // looks in a row that showed nothing new
+	ended   bool // the end, and of which attempt
+	attempt int
 }
 
 type taskOutputInput struct {
@@ -192,6 +194,16 @@ func (o *taskOutput) unchanged(id task.ID, size int64) bool {
 	return true
 }
 
+// shown reports whether the end of a task has been returned before, with its output.
+func (o *taskOutput) shown(s task.Snapshot) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.polls[s.ID]
+	before := p.ended && p.attempt == s.Attempt
+	o.polls[s.ID] = poll{ended: true, attempt: s.Attempt}
+	return before
+}
+
 // taskState is the structured result for one task.
 type taskState struct {
 	ID     task.ID     `json:"task_id"`
@@ -243,10 +255,10 @@ func (o *taskOutput) report(in taskOutputInput, known map[task.ID]task.Snapshot,
 func (o *taskOutput) describe(b *strings.Builder, s task.Snapshot, limit int) {
 	text, size, err := o.printed(s, limit)
 	switch {
+	case s.Status.Terminal() && o.shown(s):
+		fmt.Fprintf(b, "Task %s %s, as you were told. Its output is in %s.\n", s.ID, outcome(s), s.OutputFile)
+		return
 	case s.Status.Terminal():
-		o.mu.Lock()
-		delete(o.polls, s.ID)
-		o.mu.Unlock()
 		fmt.Fprintf(b, "Task %s %s, after %v.\n", s.ID, outcome(s), round(s.EndedAt.Sub(s.StartedAt)))
 	case o.unchanged(s.ID, size):
 		fmt.Fprintf(b, "Task %s still runs (%v) and printed nothing new. You will be told when it ends.\n", s.ID, round(time.Since(s.StartedAt)))
