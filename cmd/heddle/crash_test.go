@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 
 	"heddle/internal/model/fakeapi"
 	"heddle/internal/model/scripted"
+	"heddle/internal/transcript"
 )
 
 var kills = flag.Int("kills", 10, "how often TestKilledRunsGoOn kills heddle")
@@ -172,6 +174,22 @@ func TestPrefixesStayIdentical(t *testing.T) {
 	}
 }
 
+// begun reports whether there is a session to go on with: one whose first line was written.
+func (b *crashBed) begun(t *testing.T) bool {
+	t.Helper()
+	dirs, _ := filepath.Glob(filepath.Join(b.home, "projects", "*"))
+	for _, dir := range dirs {
+		_, err := transcript.Newest(dir)
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, transcript.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	return false
+}
+
 // Killed at any moment, a session goes on: it opens, and the API takes its history.
 func TestKilledRunsGoOn(t *testing.T) {
 	t.Parallel()
@@ -204,7 +222,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 			<-over
 			n++
 			finished = false
-			if logs, _ := filepath.Glob(filepath.Join(b.home, "projects", "*", "*.jsonl")); len(logs) == 0 {
+			if !b.begun(t) {
 				finished = true // killed before the session began: nothing to go on with
 			}
 		case err := <-over:
