@@ -8,6 +8,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,8 @@ type Options struct {
 	Home    string // the state directory, see [Home]; empty: no user layer
 	Dir     string // the project's directory; empty: no project and local layers
 	Managed string // the administrator's directory, see [ManagedDir]; empty: none
+	// Folder is the name of the folder in Dir that holds settings; empty: .heddle.
+	Folder string
 	// Settings are values of --settings: the name of a file, or an object as
 	// JSON. A later one is higher.
 	Settings []string
@@ -87,7 +90,7 @@ func (o Options) sources() []source {
 	}
 	wanted := func(l Layer) bool { return o.Sources == nil || slices.Contains(o.Sources, l) }
 	if o.Dir != "" {
-		state := filepath.Join(o.Dir, ".heddle")
+		state := filepath.Join(o.Dir, cmp.Or(o.Folder, ".heddle"))
 		if wanted(Local) {
 			out = append(out, source{layer: Local, file: filepath.Join(state, "settings.local.json")})
 		}
