@@ -20,7 +20,9 @@ func TestEntriesAreDecodedOneByOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"good", "bad", "list"}, l.Keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	type server struct{ Command string }
+	type server struct {
+		Command string `json:"command"`
+	}
 	if s, err := Section[server](l.At("good"), ""); err != nil || s.Command != "x" {
 		t.Errorf("the good entry is %v, %v", s, err)
 	}
