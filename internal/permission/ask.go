@@ -12,6 +12,9 @@ import (
 // maxRefusals is after how many refusals by a person a run should end.
 const maxRefusals = 3
 
+// ErrNobody is the answer of an [Asker] behind which nobody is.
+var ErrNobody = errors.New("nobody is there to ask")
+
 // errSettled ends a question that the answer to another one has settled.
 var errSettled = errors.New("settled by another answer")
 
@@ -19,15 +22,20 @@ var errSettled = errors.New("settled by another answer")
 type waiting struct {
 	tool   tool.Tool
 	call   tool.Call
+	advice Advice
 	cancel context.CancelCauseFunc
 }
 
 // Middleware lets a call of t reach next only if it may run.
 func (g *Gate) Middleware(t tool.Tool, next tool.Handler) tool.Handler {
 	return func(ctx context.Context, c tool.Call) tool.Result {
-		v := g.Judge(t, c)
+		var a Advice
+		if g.advice != nil {
+			a = g.advice(ctx)
+		}
+		v := g.judge(t, c, a)
 		if v.Behavior == Ask {
-			return g.question(ctx, t, c, v, next)
+			return g.question(ctx, waiting{tool: t, call: c, advice: a}, v, next)
 		}
 		return g.finish(ctx, c, v, next)
 	}
@@ -45,7 +53,8 @@ func (g *Gate) finish(ctx context.Context, c tool.Call, v Verdict, next tool.Han
 }
 
 // question asks until the question is answered or settled.
-func (g *Gate) question(ctx context.Context, t tool.Tool, c tool.Call, v Verdict, next tool.Handler) tool.Result {
+func (g *Gate) question(ctx context.Context, w waiting, v Verdict, next tool.Handler) tool.Result {
+	t, c := w.tool, w.call
 	for {
 		g.mu.Lock()
 		asker := g.asker
@@ -53,16 +62,18 @@ func (g *Gate) question(ctx context.Context, t tool.Tool, c tool.Call, v Verdict
 		if asker == nil {
 			return g.refuse(c, v.Reason, nobodyText(v))
 		}
-		a, err := g.put(ctx, asker, t, c, v)
+		a, err := g.put(ctx, asker, w, v)
 		switch {
 		case err == nil:
 			return g.answered(ctx, t, c, a, next)
+		case errors.Is(err, ErrNobody):
+			return g.refuse(c, v.Reason, nobodyText(v))
 		case ctx.Err() != nil:
 			return tool.Failf("Interrupted while waiting for permission. It did not run.")
 		case !errors.Is(err, errSettled):
 			return g.refuse(c, v.Reason, fmt.Sprintf("Not permitted: %s, and asking for permission did not work: %v. Do what you can without it.", v.Reason, err))
 		}
-		if v = g.Judge(t, c); v.Behavior != Ask {
+		if v = g.judge(t, c, w.advice); v.Behavior != Ask {
 			return g.finish(ctx, c, v, next)
 		}
 	}
@@ -70,22 +81,23 @@ func (g *Gate) question(ctx context.Context, t tool.Tool, c tool.Call, v Verdict
 
 // put asks one question. The error is errSettled if an update has made the
 // answer unnecessary.
-func (g *Gate) put(ctx context.Context, asker Asker, t tool.Tool, c tool.Call, v Verdict) (Answer, error) {
+func (g *Gate) put(ctx context.Context, asker Asker, w waiting, v Verdict) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &waiting{t, c, cancel}
+	w.cancel = cancel
 	g.mu.Lock()
-	g.waiting[w] = struct{}{}
+	g.waiting[&w] = struct{}{}
 	g.mu.Unlock()
 	defer func() {
 		g.mu.Lock()
-		delete(g.waiting, w)
+		delete(g.waiting, &w)
 		g.mu.Unlock()
 	}()
 	// An update between the judgement and here has not seen this question.
-	if g.Judge(t, c).Behavior != Ask {
+	if g.judge(w.tool, w.call, w.advice).Behavior != Ask {
 		return Answer{}, errSettled
 	}
+	c := w.call
 	q := Question{Call: c, Effects: v.Effects, Reason: v.Reason, Path: v.Path, Suggestions: v.Suggestions}
 	if c.Scope != nil {
 		q.Agent, q.Dir = c.Scope.Agent, c.Scope.Dir()
@@ -106,7 +118,7 @@ func (g *Gate) settle() {
 	}
 	g.mu.Unlock()
 	for _, w := range list {
-		if g.Judge(w.tool, w.call).Behavior != Ask {
+		if g.judge(w.tool, w.call, w.advice).Behavior != Ask {
 			w.cancel(errSettled)
 		}
 	}

@@ -24,12 +24,13 @@ type record struct {
 	refusals int // by a person, in this run
 }
 
-// Begin says that a new run of the agent begins, whose refusals count from zero.
-// The empty name is the main conversation.
+// Begin says that a new run of the agent begins: its refusals count from zero, and what
+// was granted to the run before is over. The empty name is the main conversation.
 func (g *Gate) Begin(agent string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.denied, agent)
+	g.revoke(agent)
 }
 
 // Denied returns what was refused to the agent in its run, first to last.

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 type Gate struct {
 	home   string
 	bypass error // why bypassPermissions may not be switched on, or nil
+	advice func(context.Context) Advice
 
 	state atomic.Pointer[state]
 
@@ -25,6 +27,7 @@ type Gate struct {
 	asker            Asker
 	waiting          map[*waiting]struct{}
 	denied           map[string]*record
+	grants           map[string]grant // by agent
 }
 
 // NewGate returns a gate. A nil asker means that nobody is there to ask. If s
@@ -32,11 +35,12 @@ type Gate struct {
 // [Settings.Check].
 func NewGate(s Settings, asker Asker) *Gate {
 	g := &Gate{
-		home: s.Home, bypass: s.bypass(),
+		home: s.Home, bypass: s.bypass(), advice: s.Advice,
 		allow: slices.Clone(s.Allow), ask: slices.Clone(s.Ask), deny: slices.Clone(s.Deny),
 		asker:   asker,
 		waiting: map[*waiting]struct{}{},
 		denied:  map[string]*record{},
+		grants:  map[string]grant{},
 	}
 	if g.home == "" {
 		g.home, _ = os.UserHomeDir() // without a home, ~ in a rule means nothing
@@ -189,7 +193,7 @@ func (g *Gate) anchor(d Destination) string {
 // MayRead reports whether no deny or ask rule is about reading a file, for tools that
 // look into many.
 func (g *Gate) MayRead(s *tool.Scope, path string) bool {
-	st := g.state.Load()
+	st := g.state.Load().of(s.Agent)
 	if !st.readGuard {
 		return true
 	}

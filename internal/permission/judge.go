@@ -47,13 +47,17 @@ type judge struct {
 	more    []string // the other working directories, symlinks resolved
 	spill   string   // where reading is always allowed, too
 	looked  bool     // more and spill are filled in
+	advice  Advice
 	found   []finding
 }
 
 // Judge says whether a call of t may run. It asks nobody and changes nothing.
-func (g *Gate) Judge(t tool.Tool, c tool.Call) Verdict {
-	j := &judge{state: g.state.Load(), tool: t, call: c}
+func (g *Gate) Judge(t tool.Tool, c tool.Call) Verdict { return g.judge(t, c, Advice{}) }
+
+func (g *Gate) judge(t tool.Tool, c tool.Call, a Advice) Verdict {
+	j := &judge{state: g.state.Load(), tool: t, call: c, advice: a}
 	if c.Scope != nil {
+		j.state = j.state.of(c.Scope.Agent)
 		j.root, j.dir = c.Scope.Root, c.Scope.Dir()
 	}
 	j.byTool()
@@ -123,6 +127,9 @@ func (j *judge) current(b Behavior) []string {
 func (j *judge) verdict() Verdict {
 	worst := finding{behavior: Allow}
 	var suggest []Update
+	if j.advice.Behavior == Ask {
+		j.add(finding{behavior: Ask, firm: true, reason: j.advice.Reason})
+	}
 	for _, f := range j.found {
 		if f.weight() > worst.weight() || worst.rule == nil && f.behavior == Allow && worst.behavior == Allow {
 			worst = f
@@ -130,6 +137,9 @@ func (j *judge) verdict() Verdict {
 		if f.behavior == Ask {
 			suggest = append(suggest, f.suggest...)
 		}
+	}
+	if j.advice.Behavior == Allow && worst.behavior == Ask && !worst.firm {
+		return Verdict{Behavior: Allow, Reason: j.advice.Reason}
 	}
 	v := Verdict{Behavior: worst.behavior, Reason: worst.reason, Rule: worst.rule, Path: worst.path}
 	if v.Behavior != Ask {

@@ -7,7 +7,8 @@
 //	ask rules    a question, in every mode; so are tools that always ask,
 //	             and rm on a path such as / or the home directory
 //	mode         bypassPermissions allows, plan refuses changes
-//	allow rules  and what changes nothing, inside the working directories
+//	allow rules  and what changes nothing, inside the working directories;
+//	             what a skill in use may do, and what a hook has allowed
 //	otherwise    a question, and a refusal if nobody is there to answer
 //
 // Commands are judged by what they say, not by what the programs they start do:
@@ -59,6 +60,9 @@ type Settings struct {
 	// Root reports that this is the superuser outside a sandbox, for whom
 	// bypassPermissions is refused.
 	Root bool
+	// Advice tells what was said about a call before it came to the gate; nil: nothing
+	// ever is.
+	Advice func(ctx context.Context) Advice
 }
 
 // Behavior is what a rule or a verdict says.

@@ -18,6 +18,16 @@ type state struct {
 	guarded          bool     // there are ask or deny rules for commands
 	readGuard        bool     // there are ask or deny rules for reading files
 	writeGuard       bool     // or for changing them
+
+	granted map[string]*state // of agents that have more rules for the length of a run
+}
+
+// of is the state as it is for an agent.
+func (s *state) of(agent string) *state {
+	if own := s.granted[agent]; own != nil {
+		return own
+	}
+	return s
 }
 
 // compiled is a rule that knows the directories its path starts from.
@@ -32,6 +42,17 @@ type compiled struct {
 const foldCase = runtime.GOOS == "darwin"
 
 func (g *Gate) compile(allow, ask, deny []Rule, mode Mode, dirs []string) *state {
+	s := g.compileFor(allow, ask, deny, mode, dirs)
+	for agent, more := range g.grants {
+		if s.granted == nil {
+			s.granted = map[string]*state{}
+		}
+		s.granted[agent] = g.compileFor(slices.Concat(allow, more.allow), ask, slices.Concat(deny, more.deny), mode, dirs)
+	}
+	return s
+}
+
+func (g *Gate) compileFor(allow, ask, deny []Rule, mode Mode, dirs []string) *state {
 	s := &state{mode: mode, given: dirs, home: both(g.home)}
 	for _, d := range dirs {
 		s.dirs = append(s.dirs, resolve("", d))
