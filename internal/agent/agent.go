@@ -64,6 +64,30 @@ type Config struct {
 	// Brief is put in front of a history that begins anew, after compaction as at
 	// the start: what the agent must always know. May be nil.
 	Brief func() string
+	// Guard has a say at the turning points of a run. May be nil.
+	Guard Guard
+}
+
+// Guard is asked at the turning points of a run, for instance because people have hooks
+// there. It is called by the goroutine of the loop, which waits for it.
+type Guard interface {
+	// Stopping is asked when the model is done, and text is its answer. What it returns
+	// goes to the model, which goes on; nothing lets the run end. again is how often it
+	// has made this run go on already; after three times the run ends all the same.
+	Stopping(ctx context.Context, text string, again int) []Input
+	// ToolsDone is told the calls of one answer when all are over, before their results go
+	// to the model. What it returns is added to them; a reason to stop ends the run.
+	ToolsDone(ctx context.Context, calls []Done) (add []message.Block, stop string)
+	// Compacting is asked before a compaction; an error keeps it from happening.
+	Compacting(ctx context.Context, t Trigger, instructions string) error
+	// Compacted is told the summary that has taken the place of the history.
+	Compacted(ctx context.Context, t Trigger, summary string)
+}
+
+// Done is a tool call that is over.
+type Done struct {
+	Use    message.ToolUse
+	Result tool.Result
 }
 
 // Run works on input until the model ends its turn, a limit is reached, or ctx is

@@ -57,6 +57,12 @@ func (r *run) compact(ctx context.Context, trigger Trigger, instructions string)
 		r.emit(Compacted{Trigger: trigger, Err: r.failure})
 		return false
 	}
+	if r.Guard != nil {
+		if r.failure = r.Guard.Compacting(ctx, trigger, instructions); r.failure != nil {
+			r.emit(Compacted{Trigger: trigger, Err: r.failure})
+			return false
+		}
+	}
 	r.emit(Compacting{trigger})
 	before := r.tokens()
 	resp, err := r.summarise(ctx, instructions, h.Len()-len(pending))
@@ -76,6 +82,9 @@ func (r *run) compact(ctx context.Context, trigger Trigger, instructions string)
 	h.reset()
 	r.measured, r.Context.Tally.Prompt, r.compacted = 0, 0, true
 	r.emit(done)
+	if r.Guard != nil {
+		r.Guard.Compacted(ctx, trigger, summary)
+	}
 	r.receive([]Input{{Content: []message.Block{message.Text{Text: afterSummary(summary, len(pending) == 0 && trigger == Automatic)}}, Origin: System}})
 	for _, e := range pending {
 		r.add(Added{Message: e.message, Origin: e.origin})

@@ -103,7 +103,7 @@ type Ended struct {
 	API     time.Duration // spent waiting for the model
 	Denials []Denial
 	Stop    message.StopReason
-	Err     error // with Failed: usually a [*model.Error]
+	Err     error // with Failed: usually a [*model.Error]; with Stopped: why
 }
 
 // Reason says why a run ended.
@@ -118,6 +118,7 @@ const (
 	Truncated    Reason = "max_tokens"      // the answer was cut, and going on did not help
 	ContextLimit Reason = "prompt_too_long" // the window is full, and compacting did not help
 	TooDenied    Reason = "denied"          // permission was refused too often
+	Stopped      Reason = "stopped"         // a hook wanted the run to end
 	Failed       Reason = "failed"          // the model could not be reached, or answered nonsense
 )
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"heddle/internal/message"
@@ -29,6 +30,7 @@ type run struct {
 	begun     string // what an answer said that was cut off and goes on
 	stop      message.StopReason
 	nudges    int   // how often in a row the model was asked to go on
+	again     int   // how often the guard made the run go on
 	measured  int   // messages that the newest usage covers
 	compacted bool  // since the newest answer
 	failure   error // why the last compaction failed
@@ -76,8 +78,11 @@ func (r *run) work(ctx context.Context, input []Input) {
 		if next == goOn {
 			continue
 		}
-		if next == stopUnlessMail && r.receive(r.mail(true)) {
+		if next == stopUnlessMail && (r.receive(r.mail(true)) || r.receive(r.stopping(ctx))) {
 			continue
+		}
+		if reason == Stopped {
+			err = r.failure
 		}
 		r.end(reason, err)
 		return
@@ -92,6 +97,27 @@ const (
 	stop
 	stopUnlessMail // the model is done, but something may have arrived meanwhile
 )
+
+// maxAgain is how often in one run the guard may make the model go on: whoever always
+// wants more would never let it end.
+const maxAgain = 3
+
+// stopping asks the guard whether the run may end.
+func (r *run) stopping(ctx context.Context) []Input {
+	if r.Guard == nil || ctx.Err() != nil {
+		return nil
+	}
+	in := r.Guard.Stopping(ctx, r.text, r.again)
+	switch {
+	case len(in) == 0:
+		return nil
+	case r.again >= maxAgain:
+		r.emit(Notice{fmt.Sprintf("A hook did not let the model stop, %d times in a row. The turn is over all the same.", r.again+1)})
+		return nil
+	}
+	r.again++
+	return in
+}
 
 // receive adds input to the history and reports whether there was any.
 func (r *run) receive(input []Input) bool {

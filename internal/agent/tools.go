@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"heddle/internal/message"
@@ -28,10 +29,17 @@ func (r *run) runTools(ctx context.Context, uses []message.ToolUse, partial *mes
 		r.runBatch(ctx, uses, results, at, n)
 		at += n
 	}
-	denied, interrupt := r.append(uses, results, partial)
+	add, why := r.toolsDone(ctx, uses, results)
+	if partial != nil {
+		add = append(add, message.Text{Text: cutCall(partial)})
+	}
+	denied, interrupt := r.append(uses, results, add)
 	switch {
 	case ctx.Err() != nil:
 		return stop, Interrupted
+	case why != "":
+		r.failure = errors.New(why)
+		return stop, Stopped
 	case interrupt:
 		return stop, Interrupted
 	case denied:
@@ -82,8 +90,20 @@ func (r *run) call(ctx context.Context, u message.ToolUse) tool.Result {
 	return r.Tools.Call(ctx, tool.Call{ID: u.ID, Name: u.Name, Input: u.Input, Scope: r.Context.Scope})
 }
 
-// append puts the results of calls into the history.
-func (r *run) append(uses []message.ToolUse, results []tool.Result, partial *message.ToolUse) (tooDenied, interrupt bool) {
+// toolsDone asks the guard what it has to say to the calls of an answer.
+func (r *run) toolsDone(ctx context.Context, uses []message.ToolUse, results []tool.Result) (add []message.Block, stop string) {
+	if r.Guard == nil || ctx.Err() != nil {
+		return nil, ""
+	}
+	calls := make([]Done, len(uses))
+	for i, u := range uses {
+		calls[i] = Done{u, results[i]}
+	}
+	return r.Guard.ToolsDone(ctx, calls)
+}
+
+// append puts the results of calls into the history, and what is added to them.
+func (r *run) append(uses []message.ToolUse, results []tool.Result, add []message.Block) (tooDenied, interrupt bool) {
 	m := message.Message{Role: message.User}
 	data := map[string]any{}
 	for i, res := range results {
@@ -101,9 +121,7 @@ func (r *run) append(uses []message.ToolUse, results []tool.Result, partial *mes
 		tooDenied = tooDenied || res.TooDenied
 		interrupt = interrupt || res.Interrupt
 	}
-	if partial != nil {
-		m.Content = append(m.Content, message.Text{Text: cutCall(partial)})
-	}
+	m.Content = append(m.Content, add...)
 	r.add(Added{Message: m, Origin: FromTools, Data: data})
 	return tooDenied, interrupt
 }

@@ -115,6 +115,8 @@ func (r *result) conclude(e agent.Ended) {
 		fail(broken, "prompt_too_long", "the context window is full, and compacting the conversation did not help")
 	case agent.TooDenied:
 		fail(broken, "blocking_limit", "stopped because permission was refused too often")
+	case agent.Stopped:
+		fail(broken, "hook_stopped", "a hook ended the turn: "+errorText(e.Err))
 	default:
 		fail(broken, "api_error", errorText(e.Err))
 		var me *model.Error
