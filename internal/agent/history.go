@@ -45,6 +45,13 @@ func (h *History) Message(i int) (message.Message, Origin) {
 // Prompt returns what the history begins with.
 func (h *History) Prompt() model.Prompt { return h.prompt }
 
+// SetPrompt replaces what the history begins with. Once a request was made, that costs
+// what the provider remembers of it.
+func (h *History) SetPrompt(p model.Prompt) {
+	h.prompt = p
+	h.encoder = nil
+}
+
 // Append adds m. An empty message is the caller's mistake: no API takes one.
 func (h *History) Append(m message.Message, o Origin) {
 	if len(m.Content) == 0 {

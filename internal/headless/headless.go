@@ -52,6 +52,7 @@ func Run(ctx context.Context, s *session.Session, prompt string, o Options) erro
 	over, release := newPatience(ctx)
 	defer release()
 	d := newDriver(s, o.through(over))
+	s.Ready(ctx)
 	d.init()
 	defer d.tasks.watch()()
 	in := agent.Input{Content: []message.Block{message.Text{Text: prompt}}, Origin: agent.Human}

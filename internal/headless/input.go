@@ -43,8 +43,9 @@ func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool,
 	if asks {
 		s.SetAsker(&asker{host: c.host})
 	}
-	d.init()
 	defer d.w.end()
+	s.Ready(ctx)
+	d.init()
 	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
 	defer d.tasks.watch()()
 	defer c.leave()

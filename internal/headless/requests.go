@@ -25,7 +25,7 @@ func (c *conversation) control(id string, body json.RawMessage) {
 		"get_context_usage":   c.contextUsage,
 		"stop_task":           c.stopTask,
 		"move_to_background":  c.moveToBackground,
-		"mcp_status":          func(json.RawMessage) (any, error) { return fields{"mcpServers": []any{}}, nil },
+		"mcp_status":          c.serverStatus,
 	}[req.Subtype]
 	if !ok {
 		c.w.answer(id, nil, fmt.Errorf("control request %q is not supported", req.Subtype))
@@ -63,8 +63,12 @@ func (c *conversation) initialize(body json.RawMessage) (any, error) {
 	for _, m := range c.s.Models() {
 		models = append(models, fields{"value": m.Provider + "/" + m.ID, "displayName": m.ID, "description": fmt.Sprintf("%d tokens", m.Window)})
 	}
+	commands := []fields{}
+	for _, cmd := range c.s.About().Commands {
+		commands = append(commands, fields{"name": cmd.Name, "description": cmd.Description, "argumentHint": cmd.ArgumentHint})
+	}
 	return fields{
-		"commands":      []fields{{"name": "compact", "description": "Replace the conversation by a summary", "argumentHint": "[what to keep]"}},
+		"commands":      commands,
 		"agents":        []fields{},
 		"output_style":  "default",
 		"models":        models,
@@ -130,6 +134,18 @@ func (c *conversation) setModel(body json.RawMessage) (any, error) {
 		name = *req.Model
 	}
 	return nil, c.s.SetModel(name)
+}
+
+func (c *conversation) serverStatus(json.RawMessage) (any, error) {
+	servers := []fields{}
+	for _, s := range c.s.About().Servers {
+		f := fields{"name": s.Name, "status": s.Status}
+		if s.Error != "" {
+			f["error"] = s.Error
+		}
+		servers = append(servers, f)
+	}
+	return fields{"mcpServers": servers}, nil
 }
 
 func (c *conversation) contextUsage(json.RawMessage) (any, error) {

@@ -14,19 +14,19 @@ import (
 
 type initMessage struct {
 	envelope
-	Dir           string   `json:"cwd"`
-	Tools         []string `json:"tools"`
-	Servers       []any    `json:"mcp_servers"`
-	Model         string   `json:"model"`
-	Mode          string   `json:"permissionMode"`
-	SlashCommands []string `json:"slash_commands"`
-	Agents        []string `json:"agents"`
-	Skills        []string `json:"skills"`
-	Plugins       []any    `json:"plugins"`
-	OutputStyle   string   `json:"output_style"`
-	KeySource     string   `json:"apiKeySource"`
-	Version       string   `json:"version"`
-	Capabilities  []string `json:"capabilities"`
+	Dir           string        `json:"cwd"`
+	Tools         []string      `json:"tools"`
+	Servers       []serverBrief `json:"mcp_servers"`
+	Model         string        `json:"model"`
+	Mode          string        `json:"permissionMode"`
+	SlashCommands []string      `json:"slash_commands"`
+	Agents        []string      `json:"agents"`
+	Skills        []string      `json:"skills"`
+	Plugins       []any         `json:"plugins"`
+	OutputStyle   string        `json:"output_style"`
+	KeySource     string        `json:"apiKeySource"`
+	Version       string        `json:"version"`
+	Capabilities  []string      `json:"capabilities"`
 }
 
 func (d *driver) init() {
@@ -34,12 +34,28 @@ func (d *driver) init() {
 		return
 	}
 	about := d.s.About()
-	d.w.write(initMessage{
-		envelope: d.w.head("system", "init"), Dir: about.Dir, Tools: about.Tools, Servers: []any{},
-		Model: about.Model, Mode: about.Mode, SlashCommands: []string{"compact"}, Agents: []string{},
+	m := initMessage{
+		envelope: d.w.head("system", "init"), Dir: about.Dir, Tools: about.Tools, Servers: []serverBrief{},
+		Model: about.Model, Mode: about.Mode, SlashCommands: []string{}, Agents: []string{},
 		Skills: []string{}, Plugins: []any{}, OutputStyle: "default", KeySource: about.KeySource,
 		Version: about.Version, Capabilities: []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "move_to_background_v1"},
-	})
+	}
+	for _, server := range about.Servers {
+		m.Servers = append(m.Servers, serverBrief{server.Name, server.Status})
+	}
+	for _, c := range about.Commands {
+		m.SlashCommands = append(m.SlashCommands, c.Name)
+		if c.Skill {
+			m.Skills = append(m.Skills, c.Name)
+		}
+	}
+	d.w.write(m)
+}
+
+// serverBrief is a server in the init message.
+type serverBrief struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
 }
 
 // apiMessage is a message as the Anthropic API gives it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/internal/agent"
@@ -66,16 +67,25 @@ func (s *Session) brief() string {
 	if running := task.Statuses(s.Unfinished()); running != "" {
 		text += "\n\n" + running
 	}
-	return text
+	if s.parts.Hooks != nil {
+		text += s.parts.Hooks.Context()
+	}
+	return strings.TrimSpace(text)
 }
 
 // reminded puts in front of the first input after a resume what has changed without the
 // model: where it is, and what runs.
 func (s *Session) reminded(in agent.Input) agent.Input {
+	var news []message.Block
+	if s.parts.News != nil {
+		if text := s.parts.News(); text != "" {
+			news = append(news, message.Text{Text: text})
+		}
+	}
 	if in.Origin != agent.Human {
+		in.Content = append(news, in.Content...)
 		return in
 	}
-	var news []message.Block
 	if s.parts.Moved != "" {
 		news = append(news, message.Text{Text: fmt.Sprintf(
 			"<environment>\nThe conversation goes on in another place. Working directory: %s (it was %s)\n</environment>", s.parts.Dir, s.parts.Moved)})
@@ -84,6 +94,11 @@ func (s *Session) reminded(in agent.Input) agent.Input {
 	if s.remind {
 		s.remind = false
 		if text := task.Statuses(s.Unfinished()); text != "" {
+			news = append(news, message.Text{Text: text})
+		}
+	}
+	if s.parts.Hooks != nil && s.conv.History.Len() > 0 {
+		if text := s.parts.Hooks.Context(); text != "" {
 			news = append(news, message.Text{Text: text})
 		}
 	}

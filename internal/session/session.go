@@ -43,6 +43,18 @@ type Parts struct {
 	Models  Models
 	Scope   *tool.Scope
 	Tools   *tool.Pool // wrapped
+	// Gather returns the tools once those that are slow to come are there, or have had
+	// their time. It is called once, before the first turn. May be nil: Tools are all.
+	Gather func(ctx context.Context) *tool.Pool
+	// News tells the model what has changed around it since it was last asked for,
+	// such as tools that came or went. May be nil.
+	News func() string
+	// Hooks run at the turning points. May be nil.
+	Hooks Hooks
+	// Commands are what a person may call with a slash. May be nil.
+	Commands Commander
+	// Servers are the servers that tools come from, as they are now. May be nil.
+	Servers func() []Server
 	Gate    *permission.Gate
 	Dialog  *Dialog
 	Tasks   *task.Runtime
@@ -74,13 +86,18 @@ type Session struct {
 
 	remind bool // the model is to hear what runs; belongs to the running turn
 
+	ready sync.Once
+	begun bool // hooks know that the session goes on; belongs to the running turn
+
 	wakes sync.Mutex
 	idle  int // turns in a row that only timers started
 
 	turns sync.Mutex // held by the running turn
 
 	mu        sync.Mutex
+	tools     *tool.Pool
 	choice    agent.Choice
+	once      agent.Choice // what the running turn uses instead, if it has a model
 	interrupt context.CancelCauseFunc
 	tally     agent.Tally // a copy, as of the newest answer
 	messages  int
@@ -97,12 +114,8 @@ func New(p Parts) (*Session, error) {
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{parts: p, log: &log{w: p.Log}}
-	prompt := model.Prompt{System: []string{p.Prompt}}
-	for _, t := range p.Tools.Tools() {
-		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
-	}
-	s.conv = agent.NewContext(prompt, p.Scope)
+	s := &Session{parts: p, log: &log{w: p.Log}, tools: p.Tools}
+	s.conv = agent.NewContext(promptOf(p.Prompt, p.Tools), p.Scope)
 	past := s.recall(p.Past)
 	if err := s.recoverTasks(p.Past); err != nil {
 		return nil, err
@@ -118,6 +131,30 @@ func New(p Parts) (*Session, error) {
 	return s, nil
 }
 
+// promptOf is what every request begins with.
+func promptOf(system string, tools *tool.Pool) model.Prompt {
+	prompt := model.Prompt{System: []string{system}}
+	for _, t := range tools.Tools() {
+		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	return prompt
+}
+
+// Ready waits until the session has all its tools, or those that are slow to come have had
+// their time: from then on the tools do not change any more. Turns wait for it by themselves.
+func (s *Session) Ready(ctx context.Context) {
+	s.ready.Do(func() {
+		if s.parts.Gather == nil {
+			return
+		}
+		pool := s.parts.Gather(ctx)
+		s.mu.Lock()
+		s.tools = pool
+		s.mu.Unlock()
+		s.conv.History.SetPrompt(promptOf(s.parts.Prompt, pool))
+	})
+}
+
 // NewID returns a new random id, for a session or a message.
 func NewID() string { return transcript.NewID() }
 
@@ -128,22 +165,36 @@ func (s *Session) ID() string { return s.parts.ID }
 type About struct {
 	Dir, Model, Mode, KeySource, Version string
 	Tools                                []string
+	Servers                              []Server
+	Commands                             []Command
 	PID                                  int
+}
+
+// Server is a server that tools come from.
+type Server struct {
+	Name   string
+	Status string // connected, failed, needs-auth, pending or disabled
+	Error  string
+	Tools  int
 }
 
 // About returns the description of the session as it is now.
 func (s *Session) About() About {
 	s.mu.Lock()
-	info := s.choice.Info
+	info, tools := s.choice.Info, s.tools
 	s.mu.Unlock()
 	a := About{
 		Dir: s.parts.Dir, Model: modelName(info), Mode: string(s.parts.Gate.Mode()),
 		KeySource: s.parts.Models.KeySource(info.Provider), Version: s.parts.Version, PID: os.Getpid(),
 	}
 	a.Tools = []string{}
-	for _, t := range s.parts.Tools.Tools() {
+	for _, t := range tools.Tools() {
 		a.Tools = append(a.Tools, t.Name)
 	}
+	if s.parts.Servers != nil {
+		a.Servers = s.parts.Servers()
+	}
+	a.Commands = s.commands()
 	return a
 }
 
@@ -169,14 +220,16 @@ func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agen
 		s.setInterrupt(cancel)
 		defer s.setInterrupt(nil)
 		defer s.log.sync()
+		s.Ready(ctx)
 		s.parts.Gate.Begin("") // refusals count from zero
-		s.begin(input)
+		s.begin(ctx, input)
 		for ev, err := range s.events(ctx, input) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			s.observe(ev)
+			s.hear(ctx, ev)
 			explain(s.parts.Logger, ev)
 			notices := s.log.record(ev)
 			if len(notices) == 0 {
@@ -228,6 +281,10 @@ func (s *Session) events(ctx context.Context, input []agent.Input) iter.Seq2[age
 			return agent.Compact(ctx, cfg, instructions)
 		}
 	}
+	input, over := s.admit(ctx, input)
+	if over != nil {
+		return one(*over)
+	}
 	all := s.parts.Inbox.takeAll()
 	for _, in := range input {
 		all = append(all, s.reminded(in))
@@ -235,8 +292,20 @@ func (s *Session) events(ctx context.Context, input []agent.Input) iter.Seq2[age
 	return agent.Run(ctx, cfg, all...)
 }
 
+// one yields the end of a turn that never reached the model.
+func one(end agent.Ended) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) { yield(end, nil) }
+}
+
 // begin notes what a person says.
-func (s *Session) begin(input []agent.Input) {
+func (s *Session) begin(ctx context.Context, input []agent.Input) {
+	s.mu.Lock()
+	s.once = agent.Choice{}
+	s.mu.Unlock()
+	if !s.begun && s.parts.Hooks != nil {
+		s.parts.Hooks.Started(ctx, s.conv.History.Len() > 0)
+	}
+	s.begun = true
 	for _, in := range input {
 		if in.Origin == agent.Human {
 			s.title(in)
@@ -248,15 +317,22 @@ func (s *Session) begin(input []agent.Input) {
 }
 
 func (s *Session) config() agent.Config {
-	return agent.Config{
-		Context: s.conv, Tools: s.parts.Tools, Limits: s.parts.Limits, Brief: s.brief, Inbox: s.parts.Inbox,
+	cfg := agent.Config{
+		Context: s.conv, Tools: s.tools, Limits: s.parts.Limits, Brief: s.brief, Inbox: s.parts.Inbox,
 		Agent: model.Agent{Type: "main"},
 		Choose: func() agent.Choice {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			if s.once.Model != nil {
+				return s.once
+			}
 			return s.choice
 		},
 	}
+	if s.parts.Hooks != nil {
+		cfg.Guard = s.parts.Hooks
+	}
+	return cfg
 }
 
 // observe keeps the copies that other goroutines may read.
@@ -370,6 +446,9 @@ func (s *Session) Close(ctx context.Context) error {
 	s.turns.Lock()
 	defer s.turns.Unlock()
 	var errs []error
+	if s.begun && s.parts.Hooks != nil {
+		s.parts.Hooks.Ended(ctx)
+	}
 	if err := s.parts.Tasks.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("end tasks: %w", err))
 	}
