@@ -31,9 +31,9 @@ type Spec struct {
 	Dir  string   // where it starts; empty: where this program is
 	Env  []string // nil: the environment of this program
 
-	// Stdout and Stderr become the output of the child as they are: nothing is
-	// copied, and they may be closed once Start has returned. Nil is /dev/null.
-	Stdout, Stderr *os.File
+	// The files become those of the child as they are: nothing is copied, and they may
+	// be closed once Start has returned. Nil is /dev/null.
+	Stdin, Stdout, Stderr *os.File
 
 	// Mark is an unguessable id that goes into the environment of the child, so
 	// that its descendants are found wherever they go. Empty: there is no mark.
@@ -65,9 +65,8 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// Start starts s in a session of its own, with /dev/null as standard input. The
-// process is collected when it exits, whether or not anyone waits for it, and costs no
-// goroutine and no thread until then.
+// Start starts s in a session of its own. The process is collected when it exits,
+// whether or not anyone waits for it, and costs no goroutine and no thread until then.
 func Start(s Spec) (*Process, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("start command: %w", err)
@@ -89,15 +88,14 @@ func start(s Spec, g *group) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.Path, err)
 	}
 	defer null.Close()
-	if s.Stdout == nil {
-		s.Stdout = null
-	}
-	if s.Stderr == nil {
-		s.Stderr = null
+	for _, f := range []**os.File{&s.Stdin, &s.Stdout, &s.Stderr} {
+		if *f == nil {
+			*f = null
+		}
 	}
 	s.Env = s.environment()
 
-	child, group, err := launch(s, null, g)
+	child, group, err := launch(s, g)
 	runtime.KeepAlive(s) // launch took the bare numbers of the files
 	if err != nil {
 		return nil, s.explain(err)

@@ -43,6 +43,28 @@ func output(t *testing.T, s Spec) (string, Exit) {
 	return string(text), exit
 }
 
+func TestCommandReadsItsStandardInput(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // more than a pipe holds
+		_, _ = io.WriteString(w, strings.Repeat("line\n", 100_000))
+		w.Close()
+	}()
+	s := shell("wc -l")
+	s.Stdin = r
+	text, _ := output(t, s)
+	r.Close()
+	if got := strings.TrimSpace(text); got != "100000" {
+		t.Errorf("wc -l on a pipe of 100000 lines = %s", got)
+	}
+	if text, _ := output(t, shell("wc -c")); strings.TrimSpace(text) != "0" {
+		t.Errorf("wc -c without a standard input = %s, want 0", text)
+	}
+}
+
 func TestExitIsThatOfTheCommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,15 +1,12 @@
 package process
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // launch starts s. There are no control groups here.
-func launch(s Spec, null *os.File, _ *group) (child, *group, error) {
+func launch(s Spec, _ *group) (child, *group, error) {
 	pid, _, err := syscall.StartProcess(s.Path, s.Args, &syscall.ProcAttr{
 		Dir: s.Dir, Env: s.Env, Sys: &syscall.SysProcAttr{Setsid: true},
-		Files: []uintptr{null.Fd(), s.Stdout.Fd(), s.Stderr.Fd()},
+		Files: []uintptr{s.Stdin.Fd(), s.Stdout.Fd(), s.Stderr.Fd()},
 	})
 	return child{pid: pid, handle: pid}, nil, err
 }

@@ -28,7 +28,7 @@ func startIn(t *testing.T, w *waiter, script string, handle bool) *Process {
 	defer null.Close()
 	s := shell(script)
 	s.Stdout, s.Stderr = null, null
-	child, err := s.fork(null, nil)
+	child, err := s.fork(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
