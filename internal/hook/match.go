@@ -1,0 +1,50 @@
+package hook
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// matcher decides whether a hook is meant by a subject.
+type matcher func(subject string) bool
+
+// newMatcher reads a matcher: nothing or * is everything; names, separated by | or a
+// comma, are just these; anything else is a regular expression that may match anywhere.
+func newMatcher(e Event, text string) (matcher, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || text == "*" || e.Subject() == "" {
+		return func(string) bool { return true }, nil
+	}
+	if known[e].literal || !strings.ContainsFunc(text, special) {
+		return listed(text), nil
+	}
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("the matcher %q is no regular expression: %s", text, whyNot(text, err))
+	}
+	return expression.MatchString, nil
+}
+
+// special reports whether r makes a matcher more than a list of names.
+func special(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_- ,|", r)
+}
+
+func listed(text string) matcher {
+	names := map[string]bool{}
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == ',' }) {
+		names[strings.TrimSpace(name)] = true
+	}
+	return func(subject string) bool { return names[subject] }
+}
+
+func whyNot(text string, err error) string {
+	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.Contains(text, look) {
+			return "look-around, as in " + look + ", is not known to RE2; list the names, or leave the exception to the hook"
+		}
+	}
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ") + "; RE2 syntax is expected"
+}
