@@ -89,7 +89,7 @@ func (r *reader) bare(d declaration, value *config.Layers) bool {
 	for _, key := range value.Keys() {
 		inner := value.At(key)
 		if kindOf(inner) == anObject && spelling.Distance(strings.ToLower(shorten(key)), strings.ToLower(d.key)) <= 2 {
-			r.report(inner, "%s: unknown; did you mean %q?", shorten(key), d.key)
+			r.report(inner, "%q: unknown; did you mean %q?", shorten(key), d.key)
 			return false
 		}
 		likely = likely || kindOf(inner) == d.inside

@@ -177,7 +177,7 @@ func TestBadPartsCostOnlyThemselves(t *testing.T) {
 		"hooks.json no hooks": {map[string]string{"hooks/hooks.json": `{"description": "d"}`}, `p/hooks/hooks.json:1:1: expected {"hooks": {…}}, found none of it`},
 		"hooks.json list":     {map[string]string{"hooks/hooks.json": `[]`}, `p/hooks/hooks.json:1:1: expected {"hooks": {…}}, found a list`},
 		"hooks of lists":      {map[string]string{"hooks/hooks.json": `{"hooks": []}`}, `p/hooks/hooks.json:1:11: hooks: expected an object, found a list`},
-		"misspelled":          {map[string]string{".mcp.json": `{"mcpservers": {"a": {"command": "x"}}}`}, `p/.mcp.json:1:16: mcpservers: unknown; did you mean "mcpServers"?`},
+		"misspelled":          {map[string]string{".mcp.json": `{"mcpservers": {"a": {"command": "x"}}}`}, `p/.mcp.json:1:16: "mcpservers": unknown; did you mean "mcpServers"?`},
 		"one server, bare":    {map[string]string{".mcp.json": `{"command": "x", "args": []}`}, `p/.mcp.json:1:1: expected {"mcpServers": {…}}, found none of it`},
 		"a folder":            {map[string]string{".mcp.json/": ""}, `p/.mcp.json: expected a file, found a directory`},
 		"a file":              {map[string]string{"agents": ""}, `p/agents: expected a folder, found a file`},
