@@ -1,6 +1,9 @@
 package skill
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // PartKind is what is to be done with a part of an expanded text.
 type PartKind int
@@ -50,6 +53,9 @@ func (s *Skill) Expand(args string, vars Vars) ([]Part, error) {
 			p.Line, p.Column = file.BodyLine+b.line+e.line, 1
 			return nil, p
 		}
+	}
+	if e.values.size > maxExpanded {
+		return nil, at(s.Layer, s.Path, fmt.Sprintf("the text would be longer than %d MiB with these arguments: shorten them", maxExpanded>>20))
 	}
 	if !e.values.used && strings.TrimSpace(args) != "" {
 		e.text.WriteString("\n\nARGUMENTS: " + args)

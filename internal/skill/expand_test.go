@@ -122,10 +122,11 @@ func TestExpandRefuses(t *testing.T) {
 		{"---\nx: y\n---\na\n\n```!\nid\n", "", "c/x.md:6:1: the block of commands that begins here has no end"},
 		{"a\n\n!`echo ${x:-$0}`", "'a b'", "c/x.md:3:1: a value with special characters cannot be put into this command safely"},
 		{"a\n```!\ncat <<END\n$0\nEND\n```", "$(id)", "c/x.md:2:1: a value with special characters cannot be put into this command safely"},
+		{strings.Repeat("$ARGUMENTS", 1000), strings.Repeat("x", 10000), "c/x.md: the text would be longer than 8 MiB with these arguments: shorten them"},
 	} {
 		_, err := bodyOf(t, c.text).Expand(c.args, Vars{})
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("Expand(%q) of %q = %v, want %s…", c.args, c.text, err, c.want)
+			t.Errorf("Expand(%.40q) of %.40q = %v, want %s…", c.args, c.text, err, c.want)
 		}
 	}
 }

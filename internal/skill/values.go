@@ -12,7 +12,12 @@ type values struct {
 	names []string // of them, by position
 	vars  map[string]string
 	used  bool // whether a placeholder of an argument was met
+	size  int  // of what was put in
 }
+
+// maxExpanded is how many bytes may be put into one text: a short text with many
+// placeholders and long arguments would fill the memory.
+const maxExpanded = 8 << 20
 
 func (s *Skill) values(args string, v Vars) values {
 	vars := map[string]string{
@@ -59,8 +64,16 @@ type placed struct {
 }
 
 // placeholder returns the value of the placeholder that text begins with. n is 0 if
-// there is none.
+// there is none. Beyond [maxExpanded] values are empty.
 func (v *values) placeholder(text string) (p placed, n int) {
+	p, n = v.find(text)
+	if v.size += len(p.value); v.size > maxExpanded {
+		return placed{}, n
+	}
+	return p, n
+}
+
+func (v *values) find(text string) (p placed, n int) {
 	name, ok := strings.CutPrefix(text, "$")
 	if !ok {
 		return p, 0
