@@ -33,6 +33,12 @@ transcript: message
 agent:      message model tool
 permission: tool
 
+definition: config
+skill:      config definition spelling
+plugin:     config spelling
+hook:       tool process config message spelling
+mcp:        message tool process config
+
 model/sse:       model
 model/anthropic: model message model/sse
 model/openai:    model message model/sse
@@ -42,6 +48,7 @@ model/fakeapi:   model message model/scripted
 
 task/tasktest: task
 task/shell:    task process
+task/call:     task tool message
 control:       task
 
 tool/builtin: tool message search markdown spelling task task/shell

@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image"
+	_ "image/gif" // formats that image.DecodeConfig knows
+	_ "image/jpeg"
+	_ "image/png"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"heddle/internal/message"
+	"heddle/internal/tool"
+)
+
+const (
+	maxImage = 5 << 20 / 4 * 3 // bytes of the largest picture that model APIs take: 5 MB in base64
+	maxSide  = 8000            // pixels
+)
+
+// resultOf is the result of a call as models read it.
+func resultOf(res *sdk.CallToolResult) tool.Result {
+	r := tool.Result{Content: blocks(res.Content), IsError: res.IsError}
+	if res.StructuredContent == nil {
+		return r
+	}
+	r.Data = res.StructuredContent
+	if len(r.Content) == 0 { // some servers answer only so
+		if text, err := json.Marshal(res.StructuredContent); err == nil {
+			r.Content = []message.Block{message.Text{Text: string(text)}}
+		}
+	}
+	return r
+}
+
+func blocks(content []sdk.Content) []message.Block {
+	var list []message.Block
+	for _, c := range content {
+		list = append(list, block(c))
+	}
+	return list
+}
+
+// block is one piece of content. What models cannot see is named.
+func block(c sdk.Content) message.Block {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		return message.Text{Text: printable(c.Text)}
+	case *sdk.ImageContent:
+		return picture(c.MIMEType, c.Data)
+	case *sdk.AudioContent:
+		return note("audio, %s, %d bytes, which cannot be heard here", c.MIMEType, len(c.Data))
+	case *sdk.ResourceLink:
+		return note("resource %s %q (%s): read it with ReadMcpResource", c.URI, c.Name, c.MIMEType)
+	case *sdk.EmbeddedResource:
+		if c.Resource == nil {
+			return note("an empty resource")
+		}
+		return resource(c.Resource)
+	}
+	return note("content of a kind that is not known here: %T", c)
+}
+
+func note(format string, args ...any) message.Block {
+	return message.Text{Text: "[" + plain(fmt.Sprintf(format, args...), maxDescription) + "]"}
+}
+
+// printable keeps tabs and line ends and whatever else is no control of a terminal. A
+// carriage return of a server is part of a file, not a frame of a progress bar.
+func printable(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if !strings.ContainsFunc(text, isTerminalControl) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if isTerminalControl(r) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
+func isTerminalControl(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r < 0xa0
+}
+
+// resource is the content of a resource, which may be a picture.
+func resource(r *sdk.ResourceContents) message.Block {
+	switch {
+	case len(r.Blob) == 0:
+		return message.Text{Text: printable(r.Text)}
+	case strings.HasPrefix(r.MIMEType, "image/"):
+		return picture(r.MIMEType, r.Blob)
+	}
+	return note("resource %s: %s, %d bytes that are no text", r.URI, r.MIMEType, len(r.Blob))
+}
+
+// picture is one that model APIs take, or a note: one that they refuse would spoil every
+// request from then on.
+func picture(kind string, data []byte) message.Block {
+	if kind == "image/jpg" {
+		kind = "image/jpeg"
+	}
+	if len(data) > maxImage {
+		return note("picture, %s, %.1f MB, too large to be shown", kind, float64(len(data))/(1<<20))
+	}
+	found := "webp"
+	if !isWebP(data) {
+		c, format, err := image.DecodeConfig(bytes.NewReader(data))
+		if err != nil {
+			return note("picture, %s, %d bytes, which cannot be shown", kind, len(data))
+		}
+		if found = format; max(c.Width, c.Height) > maxSide {
+			return note("picture, %s, %d×%d pixels, too large to be shown", kind, c.Width, c.Height)
+		}
+	}
+	return message.Image{MediaType: "image/" + found, Data: base64.StdEncoding.EncodeToString(data)}
+}
+
+// isWebP reports whether data begins like a WebP file: RIFF, a size, WEBP.
+func isWebP(data []byte) bool {
+	return len(data) > 16 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+}
