@@ -53,8 +53,8 @@ func (r *run) runTools(ctx context.Context, uses []message.ToolUse, partial *mes
 func (r *run) batch(uses []message.ToolUse) int {
 	n := 0
 	for n < len(uses) && n < parallelCalls {
-		t, ok := r.Tools.Get(uses[n].Name)
-		if !ok || !t.Parallel {
+		t, _, why := r.Tools.Resolve(tool.Call{Name: uses[n].Name, Input: uses[n].Input, Scope: r.Context.Scope})
+		if why != "" || !t.Parallel {
 			break
 		}
 		n++

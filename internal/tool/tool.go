@@ -22,6 +22,9 @@ type Tool struct {
 	// do it. Nil means that no call of this tool needs permission.
 	Effects func(Call) ([]Effect, error)
 	Run     Handler
+	// Proxy is set for a tool that calls others: it returns the call that c stands for,
+	// which runs in its place, with the permissions of its own tool. Run is not used then.
+	Proxy func(c Call) (Call, error)
 }
 
 // Handler runs one call. It returns when the call is over or ctx is done. What
@@ -74,6 +77,7 @@ const (
 	Run   Action = "run"   // Target is a shell command
 	Fetch Action = "fetch" // Target is a URL
 	Ask   Action = "ask"   // a person must always be asked; Target is empty
+	Use   Action = "use"   // what the tool does is not known here; Target is empty
 )
 
 // Effect is one thing that a call would do.
