@@ -41,6 +41,9 @@ type Options struct {
 	Settings []string
 	// Keys are settings with flags of their own. They are higher than Settings.
 	Keys []Flag
+	// Whole are keys of objects whose entries are not merged: of two with one name the
+	// higher one stands, and nothing of the lower.
+	Whole []string
 	// Sources are the layers among Local, Project and User to read. Nil means all.
 	Sources []Layer
 }
@@ -66,6 +69,7 @@ func Find(o Options) (*Layers, error) {
 		n, wrong := s.parse()
 		problems = append(problems, wrong...)
 		if n != nil {
+			n.forget(l.root, o.Whole)
 			l.root.merge(n)
 		}
 	}

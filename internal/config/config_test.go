@@ -143,6 +143,17 @@ func TestObjectsMergeAndListsJoin(t *testing.T) {
 	}
 }
 
+func TestWholeEntriesAreNotMerged(t *testing.T) {
+	p := newPlace(t)
+	p.Whole = []string{"servers", "none"}
+	p.write(User, `{"servers": {"a": {"command": "mine", "env": {"KEY": "secret"}}, "b": {"command": "b"}}, "other": {"a": {"x": 1}}}`)
+	p.write(Project, `{"servers": {"a": {"command": "theirs"}}, "other": {"a": {"y": 2}}}`)
+	const want = `{"servers":{"a":{"command":"theirs"},"b":{"command":"b"}},"other":{"a":{"y":2,"x":1}}}`
+	if got := string(p.find().JSON()); got != want {
+		t.Errorf("Find = %s, want %s", got, want)
+	}
+}
+
 func TestEntriesAreFlat(t *testing.T) {
 	p := newPlace(t)
 	user := p.write(User, `{"env": {"A.B": "1"}, "list": [], "n": 1.50, "deep": [[true]]}`)

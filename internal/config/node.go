@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -53,6 +54,23 @@ func (n *node) merge(lower *node) {
 		n.items = append(n.items, lower.items...)
 	default:
 		n.hidden = append(n.hidden, lower)
+	}
+}
+
+// forget removes entries of the objects under keys that a higher tree has, too.
+func (n *node) forget(higher *node, keys []string) {
+	for _, key := range keys {
+		mine, theirs := n.members[key], higher.members[key]
+		if mine == nil || theirs == nil {
+			continue
+		}
+		mine.keys = slices.DeleteFunc(mine.keys, func(name string) bool {
+			_, taken := theirs.members[name]
+			if taken {
+				delete(mine.members, name)
+			}
+			return taken
+		})
 	}
 }
 
