@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,9 +19,10 @@ type behind struct {
 
 // detach starts a hook that the session does not wait for. Its decisions come too late to
 // count. What it leaves running runs until [Runner.Close].
-func (r *Runner) detach(ctx context.Context, h Hook, input []byte) {
-	if err := r.tryDetach(context.WithoutCancel(ctx), h, input); err != nil {
-		r.tell(h, "%v", err)
+func (r *Runner) detach(ctx context.Context, h *entry, input []byte) {
+	if err := r.tryDetach(context.WithoutCancel(ctx), h.Hook, input); err != nil {
+		h.spent.Store(false)
+		r.tell(h.Hook, "%v", err)
 	}
 }
 
@@ -39,6 +41,7 @@ func (r *Runner) tryDetach(ctx context.Context, h Hook, input []byte) error {
 	}
 	b.running = slices.DeleteFunc(b.running, (*started).over)
 	b.running = append(b.running, s)
+	ctx, s.cancel = context.WithCancel(ctx)
 	b.wait.Go(func() { r.attend(ctx, s) })
 	return nil
 }
@@ -58,6 +61,7 @@ func (r *Runner) attend(ctx context.Context, s *started) {
 	h, limit := s.hook, s.hook.limit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
+	defer s.cancel()
 	rep, err := r.wait(ctx, s)
 	if err != nil {
 		r.fail(ctx, h, limit, err)
@@ -67,21 +71,28 @@ func (r *Runner) attend(ctx context.Context, s *started) {
 		r.discard(rep)
 		return
 	}
-	wakes := h.Rewake && rep.code == blockingCode
-	var said []string
-	if reason := strings.TrimSpace(rep.stderr); wakes && reason != "" {
-		said = append(said, r.readable(reason))
-	}
-	if rep.code == blockingCode {
-		rep.code = 0 // there is nothing left to hold back
-	}
-	o := r.read(h, rep)
-	r.tidy(&o)
-	said = slices.Concat(said, o.Context, o.Messages)
+	said, wakes := r.report(h, rep)
 	r.behind.say(h.Event, said)
 	if wakes && r.o.Wake != nil {
 		r.o.Wake()
 	}
+}
+
+// report returns what a hook behind the session has to say to the model, and whether the
+// model is to go on because of it.
+func (r *Runner) report(h Hook, rep reply) (said []string, wakes bool) {
+	if rep.code == blockingCode { // there is nothing left to hold back
+		if h.Rewake {
+			said = append(said, r.readable(cmp.Or(strings.TrimSpace(rep.stderr), rep.end)))
+			wakes = true
+		} else if why := oneLine(rep.stderr); why != "" {
+			r.tell(h, "%s", why)
+		}
+		rep.code = 0
+	}
+	o := r.read(h, rep)
+	r.tidy(&o)
+	return slices.Concat(said, o.Context, o.Messages), wakes
 }
 
 func (b *behind) ended() bool {
@@ -121,7 +132,10 @@ func (r *Runner) Close(ctx context.Context) {
 	b.mu.Unlock()
 	var all sync.WaitGroup
 	for _, s := range running {
-		all.Go(func() { r.end(ctx, s) })
+		all.Go(func() {
+			r.end(ctx, s)
+			s.cancel() // nobody waits for one that cannot be ended
+		})
 	}
 	all.Wait()
 	b.wait.Wait()

@@ -29,7 +29,9 @@ func (r *Runner) command(ctx context.Context, h Hook, input []byte) (reply, erro
 		return reply{}, err
 	}
 	rep, err := r.wait(ctx, s)
-	r.end(ctx, s)
+	if err == nil {
+		r.end(ctx, s) // what the command left behind
+	}
 	return rep, err
 }
 
@@ -40,6 +42,7 @@ type started struct {
 	stdin, stderr *os.File // our ends
 	errors        *ends
 	pipes         sync.WaitGroup
+	cancel        context.CancelFunc // of who attends it behind the session; else nil
 }
 
 // start starts the command of a hook. The caller has to call wait.
@@ -85,8 +88,8 @@ func (r *Runner) end(ctx context.Context, s *started) {
 	}
 }
 
-// wait waits for the command to exit and returns what it left. When ctx is done it ends
-// the command, with everything that it started, and returns the cause.
+// wait waits for the command to exit and returns what it said. When that fails, mostly
+// because ctx is done, it ends the command with everything that it started.
 func (r *Runner) wait(ctx context.Context, s *started) (reply, error) {
 	exit, err := s.Wait(ctx)
 	if err != nil {
@@ -107,10 +110,10 @@ func (r *Runner) wait(ctx context.Context, s *started) (reply, error) {
 		return reply{}, err
 	case out.File == "":
 		rep.stdout = string(out.Memory)
-	default:
-		rep.stdout, err = beginning(out)
+	case rep.cut == nil:
+		rep.stdout, rep.cut = beginning(out)
 	}
-	return rep, err
+	return rep, nil
 }
 
 // discard removes the output that nobody will be told of.

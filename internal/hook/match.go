@@ -1,8 +1,10 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode"
 )
@@ -18,11 +20,11 @@ func newMatcher(e Event, text string) (matcher, error) {
 		return func(string) bool { return true }, nil
 	}
 	if known[e].literal || !strings.ContainsFunc(text, special) {
-		return listed(text), nil
+		return listed(text)
 	}
 	expression, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("the matcher %q is no regular expression: %s", text, whyNot(text, err))
+		return nil, fmt.Errorf("the matcher %.80q is no regular expression: %s", text, whyNot(text, err))
 	}
 	return expression.MatchString, nil
 }
@@ -32,19 +34,29 @@ func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_- ,|", r)
 }
 
-func listed(text string) matcher {
+func listed(text string) (matcher, error) {
 	names := map[string]bool{}
 	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == ',' }) {
-		names[strings.TrimSpace(name)] = true
+		if name = strings.TrimSpace(name); name != "" {
+			names[name] = true
+		}
 	}
-	return func(subject string) bool { return names[subject] }
+	if len(names) == 0 {
+		return nil, fmt.Errorf(`the matcher %.80q names nothing; for everything leave it out or write "*"`, text)
+	}
+	return func(subject string) bool { return names[subject] }, nil
 }
 
+// whyNot explains why text was not compiled.
 func whyNot(text string, err error) string {
 	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.Contains(text, look) {
 			return "look-around, as in " + look + ", is not known to RE2; list the names, or leave the exception to the hook"
 		}
 	}
-	return strings.TrimPrefix(err.Error(), "error parsing regexp: ") + "; RE2 syntax is expected"
+	what := err.Error()
+	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+		what = wrong.Code.String() // without the whole expression, which the message has
+	}
+	return what + "; RE2 syntax is expected"
 }

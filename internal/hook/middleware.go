@@ -45,12 +45,29 @@ func (r *Runner) Middleware(t tool.Tool, next tool.Handler) tool.Handler {
 		}
 		started := time.Now()
 		res := next(inner, c)
-		add(&res, PreToolUse, before.Context)
-		if ctx.Err() != nil || res.Denied || res.TooDenied || res.Interrupt {
-			return res // it did not run, or nobody waits for it
+		var after Outcome
+		e := eventAfter(res)
+		if ctx.Err() == nil && !res.Denied && !res.TooDenied && !res.Interrupt { // it ran, and somebody waits for it
+			after = r.after(ctx, e, t, c, res, time.Since(started))
 		}
-		return r.after(ctx, t, c, res, time.Since(started))
+		if after.UpdatedOutput != nil {
+			r.replace(&res, after.UpdatedOutput)
+		}
+		add(&res, PreToolUse, before.Context)
+		if after.Blocked {
+			add(&res, e, []string{after.Block})
+		}
+		add(&res, e, after.Context)
+		return res
 	}
+}
+
+// eventAfter is the event of the end of a call.
+func eventAfter(res tool.Result) Event {
+	if res.IsError {
+		return PostToolUseFailure
+	}
+	return PostToolUse
 }
 
 // before fires PreToolUse.
@@ -75,20 +92,16 @@ func refused(o Outcome) tool.Result {
 	return res
 }
 
-// after fires PostToolUse or PostToolUseFailure and lets the hooks have their way with
-// the result.
-func (r *Runner) after(ctx context.Context, t tool.Tool, c tool.Call, res tool.Result, took time.Duration) tool.Result {
-	e := PostToolUse
-	if res.IsError {
-		e = PostToolUseFailure
-	}
+// after fires the event of the end of a call. took is how long the call was under way,
+// with what it waited for a permission.
+func (r *Runner) after(ctx context.Context, e Event, t tool.Tool, c tool.Call, res tool.Result, took time.Duration) Outcome {
 	if !r.Has(e) {
-		return res
+		return Outcome{}
 	}
 	input := about(t, c)
 	input["duration_ms"] = took.Milliseconds()
 	switch {
-	case res.IsError:
+	case e == PostToolUseFailure:
 		input["error"] = textOf(res)
 	case res.Data != nil:
 		input["tool_response"] = res.Data
@@ -97,14 +110,7 @@ func (r *Runner) after(ctx context.Context, t tool.Tool, c tool.Call, res tool.R
 	}
 	o := r.Fire(ctx, e, t.Name, input, &c)
 	r.remember(c, o)
-	if o.UpdatedOutput != nil {
-		r.replace(&res, o.UpdatedOutput)
-	}
-	if o.Blocked {
-		add(&res, e, []string{o.Block})
-	}
-	add(&res, e, o.Context)
-	return res
+	return o
 }
 
 // about returns the fields that every event about a call has.

@@ -112,11 +112,17 @@ func (all *Outcome) act(o Outcome) {
 	}
 }
 
+// permit keeps the strictest answer, of several that allow the last, of several that
+// deny the messages of all.
 func (all *Outcome) permit(p *Permission) {
-	if p == nil || all.Permission != nil && all.Permission.Behavior == Deny {
-		return
+	switch known := all.Permission; {
+	case p == nil:
+	case known == nil || known.Behavior != Deny:
+		all.Permission = p
+	case p.Behavior == Deny:
+		known.Message = join(known.Message, p.Message)
+		known.Interrupt = known.Interrupt || p.Interrupt
 	}
-	all.Permission = p
 }
 
 func join(a, b string) string {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -137,20 +138,17 @@ func (o *Outcome) general(e Event, f fields) {
 
 // block holds back what the event is about, and reports whether that can be.
 func (o *Outcome) block(e Event, reason string) bool {
-	if reason == "" {
-		reason = noReason
-	}
 	switch {
-	case e == PostToolUseFailure: // it is over: the model can only be told
+	case e == PostToolUseFailure && reason != "": // it is over: the model can only be told
 		o.Context = append(o.Context, reason)
 		return true
 	case !known[e].blocks:
 		return false
 	}
-	o.Blocked, o.Block = true, reason
+	o.Blocked, o.Block = true, cmp.Or(reason, noReason)
 	switch e {
 	case PreToolUse:
-		o.Decision, o.Reason = Deny, reason
+		o.Decision, o.Reason = Deny, o.Block
 	case Elicitation, ElicitationResult:
 		o.Action, o.Content = "decline", nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -29,10 +30,14 @@ func (r *Runner) post(ctx context.Context, h Hook, input []byte) (reply, error) 
 		return reply{}, withoutURL(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
 	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
+		return reply{}, fmt.Errorf("the server answered %s; redirects are not followed, so name the final address", resp.Status)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return reply{}, fmt.Errorf("the server answered %s", resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit+1))
+	switch {
 	case err != nil:
 		return reply{}, fmt.Errorf("read the response: %w", err)
 	case len(body) > bodyLimit:
@@ -56,9 +61,9 @@ func (r *Runner) request(ctx context.Context, h Hook, input []byte) (*http.Reque
 		return nil, fmt.Errorf("prepare the request: %w", withoutURL(err))
 	}
 	req.Header.Set("Content-Type", "application/json")
-	env := r.allowed(h)
+	maps.Copy(vars, r.allowed(h))
 	for name, value := range h.Headers {
-		req.Header.Set(name, expand(fill(value, vars), env))
+		req.Header.Set(name, expand(value, vars))
 	}
 	return req, nil
 }
@@ -91,10 +96,10 @@ func (r *Runner) allowed(h Hook) map[string]string {
 
 var variable = regexp.MustCompile(`\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)`)
 
-// expand replaces $NAME and ${NAME}; what env does not have is left out.
-func expand(text string, env map[string]string) string {
+// expand replaces $NAME and ${NAME}; what vars does not have is left out.
+func expand(text string, vars map[string]string) string {
 	return variable.ReplaceAllStringFunc(text, func(v string) string {
-		return env[strings.Trim(v[1:], "{}")]
+		return vars[strings.Trim(v[1:], "{}")]
 	})
 }
 

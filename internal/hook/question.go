@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,13 +16,13 @@ func (r *Runner) callTool(ctx context.Context, h Hook, text []byte) (reply, erro
 		return reply{}, errors.New("tools of servers are not available")
 	}
 	var payload, input any
-	if err := json.Unmarshal(text, &payload); err != nil {
+	if err := exactly(text, &payload); err != nil {
 		return reply{}, fmt.Errorf("read the input: %w", err)
 	}
 	if h.Input == nil {
 		h.Input = json.RawMessage("{}")
 	}
-	if err := json.Unmarshal(h.Input, &input); err != nil {
+	if err := exactly(h.Input, &input); err != nil {
 		return reply{}, fmt.Errorf("read the input for the tool: %w", err)
 	}
 	filled, err := json.Marshal(fillInput(input, payload))
@@ -33,6 +34,14 @@ func (r *Runner) callTool(ctx context.Context, h Hook, text []byte) (reply, erro
 		return reply{}, fmt.Errorf("call %s of the server %s: %w", h.Tool, h.Server, err)
 	}
 	return reply{stdout: out}, nil
+}
+
+// exactly decodes text and leaves its numbers as they are written: an id may be longer
+// than a float64 can tell.
+func exactly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
 }
 
 // question runs a hook that asks a model.
@@ -66,10 +75,13 @@ type verdict struct {
 	Impossible bool   `json:"impossible"`
 }
 
+// verdictLimit is how many bytes from the end of an answer are searched for a verdict.
+const verdictLimit = 32 << 10
+
 // parseVerdict finds the verdict in what a model wrote: models like to put prose and a
 // fence around it. Of several the last counts, since they come to it in the end.
 func parseVerdict(text string) (verdict, error) {
-	text = first(text, textLimit)
+	text = text[max(0, len(text)-verdictLimit):]
 	var last verdict
 	for rest := text; ; {
 		at := strings.IndexByte(rest, '{')
@@ -79,7 +91,7 @@ func parseVerdict(text string) (verdict, error) {
 		rest = rest[at:]
 		d := json.NewDecoder(strings.NewReader(rest))
 		var v verdict
-		if d.Decode(&v) != nil || v.OK == nil {
+		if !v.decode(d) {
 			rest = rest[1:]
 			continue
 		}
@@ -89,6 +101,17 @@ func parseVerdict(text string) (verdict, error) {
 		return last, fmt.Errorf("the model gave no verdict: %s", oneLine(text))
 	}
 	return last, nil
+}
+
+// decode reports whether a verdict is next. A "no" counts also if its reason is of the
+// wrong type.
+func (v *verdict) decode(d *json.Decoder) bool {
+	err := d.Decode(v)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" && wrong.Field != "ok" {
+		err = nil
+	}
+	return err == nil && v.OK != nil
 }
 
 // outcome is what a "no" means to the event.

@@ -15,7 +15,7 @@ type reply struct {
 	// file holds standard output, of which stdout is the beginning, if it was too much.
 	file string
 	size int64
-	cut  error // why there is not all of it
+	cut  error // why standard output cannot be used
 }
 
 // blockingCode is the exit code with which a command holds something back.
@@ -27,10 +27,10 @@ func (rep reply) outcome(e Event) (o Outcome, notes []string, keep bool) {
 	out := strings.TrimSpace(rep.stdout)
 	answered := false
 	switch {
+	case rep.cut != nil:
+		notes = append(notes, fmt.Sprintf("its output is not used: %v", rep.cut))
 	case rep.file != "":
 		o, notes, keep = rep.long(e)
-	case rep.cut != nil:
-		notes = append(notes, fmt.Sprintf("its output is not read: %v", rep.cut))
 	case strings.HasPrefix(out, "{"):
 		parsed, ignored, err := parseOutput(e, []byte(out))
 		if err != nil {
@@ -65,10 +65,9 @@ func (o *Outcome) insist(e Event, stderr string) (notes []string) {
 // long is the outcome of output that is in a file. It is no answer: one of that size
 // would be a mistake.
 func (rep reply) long(e Event) (o Outcome, notes []string, keep bool) {
-	notes = []string{fmt.Sprintf("it printed %d bytes, which is too much for an answer", rep.size)}
 	if !known[e].prose || rep.code != 0 || strings.HasPrefix(strings.TrimSpace(rep.stdout), "{") {
-		return o, notes, false
+		return o, []string{fmt.Sprintf("its output of %d bytes is not used: that is too much for an answer", rep.size)}, false
 	}
 	o.Context = []string{preview(rep.stdout, fmt.Sprintf("%d bytes", rep.size), rep.file)}
-	return o, notes, true
+	return o, nil, true
 }

@@ -2,9 +2,11 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +31,7 @@ func Wrap(e Event, text string) string {
 // spill makes sure of the folder for what is too long, and returns it.
 func (r *Runner) spill() (string, error) {
 	if r.o.Spill == "" {
-		return "", fmt.Errorf("there is no folder for it")
+		return "", errors.New("there is no folder for it")
 	}
 	return r.o.Spill, os.MkdirAll(r.o.Spill, 0o700)
 }
@@ -88,7 +90,7 @@ func first(text string, n int) string {
 
 // oneLine is the first line that says something, for a person.
 func oneLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(tool.Plain([]byte(first(text, 4*tellLimit)))), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(tool.Plain([]byte(first(strings.TrimSpace(text), 4*tellLimit)))), "\n")
 	if cut := first(line, tellLimit); cut != line {
 		return cut + "…"
 	}
@@ -107,6 +109,7 @@ func (r *Runner) tidy(o *Outcome) {
 	for i := range o.Context {
 		o.Context[i] = r.readable(o.Context[i])
 	}
+	o.Context = slices.DeleteFunc(o.Context, func(s string) bool { return s == "" })
 	for i := range o.Messages {
 		o.Messages[i] = first(tool.Plain([]byte(o.Messages[i])), textLimit)
 	}
