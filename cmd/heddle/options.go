@@ -39,6 +39,10 @@ type options struct {
 	sourcesSet bool
 	addDirs    list
 
+	serverConfigs []string
+	strictServers bool
+	pluginDirs    []string
+
 	allowed, disallowed, tools list
 	toolsSet                   bool
 	mode                       string
@@ -165,9 +169,21 @@ func (o *options) flags() *flag.FlagSet {
 	values(&o.addDirs, nil, "let tools work in `DIRS` too", "add-dir")
 	text(&o.settings, "take settings from `FILE`, or from JSON given here", "settings")
 	values(&o.sources, &o.sourcesSet, "read only these settings `FILES`: user, project, local", "setting-sources")
+	repeated := func(p *[]string, usage, name string) {
+		fs.Func(name, usage, func(s string) error {
+			if strings.TrimSpace(s) == "" {
+				return usageError{"it is empty"}
+			}
+			*p = append(*p, s)
+			return nil
+		})
+	}
+	repeated(&o.serverConfigs, "start the MCP servers of `FILE`, or of JSON given here; may be repeated", "mcp-config")
+	boolean(&o.strictServers, "start no MCP servers but those of --mcp-config", "strict-mcp-config")
+	repeated(&o.pluginDirs, "load the plugin in `DIR`, or all in it, for this session; may be repeated", "plugin-dir")
 	boolean(&o.partial, "with stream-json: pass on the answer while it is written", "include-partial-messages")
 	boolean(&o.replay, "with stream-json: repeat user messages on standard output", "replay-user-messages")
-	boolean(&o.bare, "read no memory files and no settings of the project; only the tools Bash, Read and Edit", "bare")
+	boolean(&o.bare, "read no memory files, settings, skills, hooks, plugins and MCP servers that no flag names; only the tools Bash, Read and Edit", "bare")
 	boolean(&o.verbose, "accepted for compatibility; stream-json always tells everything", "verbose")
 	text(&o.debug, "write a log to `FILE`", "debug-file")
 	return fs

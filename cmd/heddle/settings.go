@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"heddle/internal/config"
+	"heddle/internal/extension"
 	"heddle/internal/model"
 	"heddle/internal/permission"
 )
@@ -28,7 +29,11 @@ type settings struct {
 	// Trusted are the projects, or folders of projects, whose own settings may allow,
 	// run and send. It does not count in a project's own files.
 	Trusted []string `json:"trustedProjects"`
+	broughtSettings
 }
+
+// broughtSettings are about what people bring along.
+type broughtSettings = extension.Settings
 
 type permissionSettings struct {
 	Allow         []string `json:"allow"`
@@ -119,7 +124,7 @@ func (p place) taskDir(session string) string {
 // layersOf reads the settings that the flags let in. The flags that are settings
 // themselves count as the command line's layer.
 func layersOf(p place, o *options) (*config.Layers, error) {
-	c := config.Options{Home: p.home, Dir: p.project(), Managed: config.ManagedDir()}
+	c := config.Options{Home: p.home, Dir: p.project(), Managed: config.ManagedDir(), Whole: []string{"mcpServers"}}
 	if o.settings != "" {
 		c.Settings = []string{o.settings}
 	}

@@ -55,6 +55,19 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 		left = append(left, "tasks")
 		set.Tasks = mine.Tasks
 	}
+	replace("hooks", &set.Hooks, &mine.Hooks)
+	replace("mcpServers", &set.Servers, &mine.Servers)
+	replace("enabledPlugins", &set.Plugins, &mine.Plugins)
+	replace("pluginConfigs", &set.Config, &mine.Config)
+	replace("enabledMcpjsonServers", &set.Enabled, &mine.Enabled)
+	if set.AllServers != mine.AllServers {
+		left = append(left, "enableAllProjectMcpServers")
+		set.AllServers = mine.AllServers
+	}
+	if set.MCP != mine.MCP {
+		left = append(left, "mcp")
+		set.MCP = mine.MCP
+	}
 	set.Trusted = mine.Trusted
 	if len(left) > 0 {
 		fmt.Fprintf(stderr, "heddle: this project is not trusted, so its settings of %s do not count. If you trust it, add %q to trustedProjects in %s\n",

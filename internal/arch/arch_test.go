@@ -54,6 +54,8 @@ control:       task
 tool/builtin: tool message search markdown spelling task task/shell
 session:      message model agent tool task transcript permission briefing
 
+extension:        config plugin skill hook mcp
+
 headless: session message model agent tool task permission
 `
 

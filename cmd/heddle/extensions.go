@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"heddle/internal/config"
+	"heddle/internal/extension"
+)
+
+// bring finds what people brought along for a conversation.
+func bring(p place, o *options, layers, granted *config.Layers, set settings) (*extension.Found, error) {
+	approved, err := p.approvals()
+	if err != nil {
+		return nil, err
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		user = "" // then nothing of the user's is there
+	}
+	find := extension.Options{
+		Dir: p.dir, Project: p.project(), Home: p.home, UserHome: user,
+		Granted: granted, Chosen: set.broughtSettings, Trusted: granted == layers,
+		Flags:    extension.Flags{Bare: o.bare, Servers: o.serverConfigs, Strict: o.strictServers, Plugins: o.pluginDirs},
+		Approved: approved.covers, Getenv: os.LookupEnv,
+	}
+	if o.sourcesSet {
+		find.Sources = []config.Layer{}
+		for _, s := range o.sources {
+			find.Sources = append(find.Sources, config.Layer(s))
+		}
+	}
+	found, err := extension.Find(find)
+	if err != nil {
+		return nil, usageError{err.Error()}
+	}
+	return found, nil
+}
+
+// tellFound tells the person what of it does not count, in a few lines: the rest is for
+// heddle doctor.
+func tellFound(p place, found *extension.Found, stderr io.Writer) {
+	if n := len(found.Problems); n > 0 {
+		fmt.Fprintf(stderr, "heddle: %v\n", found.Problems[0])
+		if n > 1 {
+			fmt.Fprintf(stderr, "heddle: and %d more problems of what you brought along: heddle doctor\n", n-1)
+		}
+	}
+	if len(found.Withheld) > 0 {
+		fmt.Fprintf(stderr, "heddle: this project is not trusted, so this is not run: %s. If you trust it, add %q to trustedProjects in %s\n",
+			strings.Join(found.Withheld, ", "), p.project(), filepath.Join(p.home, "settings.json"))
+	}
+	for _, c := range found.Unapproved {
+		fmt.Fprintf(stderr, "heddle: the MCP server %q of %s is not started before you have approved it: heddle mcp approve %s\n", c.Name, c.Origin.File, shellWord(c.Name))
+	}
+}
+
+// shellWord writes a name so that it can be typed in a shell.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@", r)
+	}) {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package extension
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"heddle/internal/config"
+	"heddle/internal/hook"
+)
+
+// hooks reads the hooks of settings, of the settings of other programs, and of plugins.
+// A project's own run only if it is trusted: they are commands.
+func (f *finder) hooks() {
+	if f.Chosen.NoHooks {
+		return
+	}
+	f.read(f.Granted.At("hooks"), "settings", nil)
+	if f.UserHome != "" && f.wants(config.User) {
+		f.claude(config.Options{Home: filepath.Join(f.UserHome, ".claude"), Sources: []config.Layer{config.User}})
+	}
+	for _, layer := range []config.Layer{config.Project, config.Local} {
+		if !f.wants(layer) || f.UserHome != "" && same(f.Project, f.UserHome) {
+			continue
+		}
+		f.claude(config.Options{Dir: f.Project, Folder: ".claude", Sources: []config.Layer{layer}})
+	}
+	for _, p := range f.found.Plugins.Plugins {
+		for _, l := range p.Hooks {
+			f.read(l, "plugin "+p.Name, p.Vars)
+		}
+	}
+	f.found.Hooks = hook.Dedupe(f.found.Hooks)
+}
+
+// claude reads the hooks, and nothing else, of settings that another program keeps.
+func (f *finder) claude(o config.Options) {
+	l, err := config.Find(o)
+	if err != nil {
+		f.problem(problemsOf(err)...)
+		return
+	}
+	if hooks := l.At("hooks"); hooks != nil {
+		f.read(hooks, "settings", nil)
+	}
+}
+
+// read adds hooks. What a project that is not trusted says is checked all the same, so
+// that its people see what is wrong.
+func (f *finder) read(l *config.Layers, source string, vars map[string]string) {
+	if l == nil {
+		return
+	}
+	hooks, problems, warnings := hook.Read(l, source, vars)
+	f.problem(problems...)
+	f.warning(warnings...)
+	if len(hooks) > 0 && ofProject(l.Here().Layer) && !f.Trusted {
+		f.found.Withheld = append(f.found.Withheld, fmt.Sprintf("%d hooks of %s", len(hooks), l.Here().File))
+		return
+	}
+	f.found.Hooks = append(f.found.Hooks, hooks...)
+}
+
+func ofProject(l config.Layer) bool { return l == config.Project || l == config.Local }
+
+// problemsOf takes apart what the config package joined.
+func problemsOf(err error) []*config.Problem {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var list []*config.Problem
+		for _, e := range many.Unwrap() {
+			list = append(list, problemsOf(e)...)
+		}
+		return list
+	}
+	var p *config.Problem
+	if errors.As(err, &p) {
+		return []*config.Problem{p}
+	}
+	return []*config.Problem{{Text: err.Error()}}
+}
