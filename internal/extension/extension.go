@@ -90,8 +90,8 @@ type Found struct {
 	Hooks      []hook.Hook
 	// Withheld is what the project has and does not run because it is not trusted, in words.
 	Withheld []string
-	Skills     *skill.Catalog
-	Plugins    *plugin.Found
+	Skills   *skill.Catalog
+	Plugins  *plugin.Found
 	// Overridden are the servers that another one of their name has replaced.
 	Overridden []Overridden
 	Problems   []*config.Problem // what was left out, and why

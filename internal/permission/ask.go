@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/internal/tool"
@@ -98,7 +99,7 @@ func (g *Gate) put(ctx context.Context, asker Asker, w waiting, v Verdict) (Answ
 		return Answer{}, errSettled
 	}
 	c := w.call
-	q := Question{Call: c, Effects: v.Effects, Reason: v.Reason, Path: v.Path, Suggestions: v.Suggestions}
+	q := Question{Call: c, Effects: v.Effects, Reason: v.Reason, Path: v.Path, Suggestions: v.Suggestions, Person: slices.ContainsFunc(v.Effects, func(e tool.Effect) bool { return e.Action == tool.Ask })}
 	if c.Scope != nil {
 		q.Agent, q.Dir = c.Scope.Agent, c.Scope.Dir()
 	}

@@ -202,6 +202,12 @@ func (g *Gate) MayRead(s *tool.Scope, path string) bool {
 	return !ruled
 }
 
+// About reports whether a rule is about a call of t, also if only about a part of it.
+func About(r Rule, t tool.Tool, c tool.Call) bool {
+	g := NewGate(Settings{Deny: []Rule{r}}, nil)
+	return g.Judge(t, c).Rule != nil
+}
+
 // Hidden reports whether every call of the tool would be refused by a deny rule,
 // so that a model need not see it.
 func (g *Gate) Hidden(t tool.Tool) bool {

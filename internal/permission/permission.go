@@ -106,6 +106,9 @@ type Question struct {
 	Reason      string // why it is asked
 	Path        string // the file it is about, if it is about one
 	Suggestions []Update
+	// Person says that only a person can answer, and no program that speaks for one by
+	// rules, such as a hook.
+	Person bool
 }
 
 // Answer is the answer to a question.

@@ -34,6 +34,8 @@ type Command struct {
 
 // Commander knows the commands that people brought along.
 type Commander interface {
+	// Begin says that a turn begins: what commands of the one before were allowed is over.
+	Begin()
 	// Expand returns what /name args means. ok is false when there is no such command.
 	Expand(ctx context.Context, name, args string) (x Expansion, ok bool, err error)
 	List() []Command

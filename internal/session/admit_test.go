@@ -86,6 +86,7 @@ func TestHooksHearOfTheSession(t *testing.T) {
 // commander knows /greet and /broken and /status.
 type commander struct{}
 
+func (commander) Begin()          {}
 func (commander) List() []Command { return []Command{{Name: "greet", Skill: true}} }
 func (commander) Expand(_ context.Context, name, args string) (Expansion, bool, error) {
 	switch name {

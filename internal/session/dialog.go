@@ -19,6 +19,7 @@ type Dialog struct {
 
 	mu     sync.Mutex
 	asker  permission.Asker
+	around func(permission.Asker) permission.Asker
 	before permission.Mode // the mode to return to when a plan is approved
 }
 
@@ -27,21 +28,41 @@ func NewDialog(gate *permission.Gate) *Dialog { return &Dialog{gate: gate, befor
 
 var errNobody = errors.New("nobody is there to answer")
 
+// Around lets something come between questions and whoever answers them, who may be nil:
+// nobody.
+func (d *Dialog) Around(wrap func(permission.Asker) permission.Asker) {
+	d.mu.Lock()
+	d.around = wrap
+	a := d.asker
+	d.mu.Unlock()
+	d.setAsker(a)
+}
+
 func (d *Dialog) setAsker(a permission.Asker) {
 	d.mu.Lock()
 	d.asker = a
+	if d.around != nil {
+		a = d.around(a)
+	}
 	d.mu.Unlock()
 	d.gate.SetAsker(a)
 }
 
 func (d *Dialog) ask(ctx context.Context, c tool.Call, reason string) (permission.Answer, error) {
 	d.mu.Lock()
-	asker := d.asker
+	asker, around := d.asker, d.around
 	d.mu.Unlock()
 	if asker == nil || d.gate.Mode() == permission.DontAsk {
 		return permission.Answer{}, errNobody
 	}
-	a, err := asker.Ask(ctx, permission.Question{Call: c, Agent: c.Scope.Agent, Dir: c.Scope.Dir(), Reason: reason})
+	if around != nil {
+		asker = around(asker)
+	}
+	q := permission.Question{Call: c, Reason: reason, Person: true}
+	if c.Scope != nil {
+		q.Agent, q.Dir = c.Scope.Agent, c.Scope.Dir()
+	}
+	a, err := asker.Ask(ctx, q)
 	if err != nil {
 		return a, err
 	}
@@ -69,6 +90,11 @@ func (d *Dialog) Ask(ctx context.Context, c tool.Call) (map[string]string, error
 		err = errors.New("there were no answers")
 	}
 	return in.Answers, err
+}
+
+// Put asks something that is no call of the model's, such as what a server wants to know.
+func (d *Dialog) Put(ctx context.Context, c tool.Call, reason string) (permission.Answer, error) {
+	return d.ask(ctx, c, reason)
 }
 
 // EnterPlan switches plan mode on.

@@ -14,8 +14,9 @@ import (
 type Inbox struct {
 	arrived chan struct{} // of capacity 1: something did, look again
 
-	mu   sync.Mutex
-	held []task.Notification
+	mu    sync.Mutex
+	held  []task.Notification
+	posts []agent.Input
 }
 
 // NewInbox returns an empty inbox.
@@ -26,6 +27,18 @@ func (b *Inbox) Notify(n task.Notification) {
 	b.mu.Lock()
 	b.held = append(b.held, n)
 	b.mu.Unlock()
+	b.signal()
+}
+
+// Post takes in what others than tasks have to tell. It wakes the conversation.
+func (b *Inbox) Post(in agent.Input) {
+	b.mu.Lock()
+	b.posts = append(b.posts, in)
+	b.mu.Unlock()
+	b.signal()
+}
+
+func (b *Inbox) signal() {
 	select {
 	case b.arrived <- struct{}{}:
 	default:
@@ -56,7 +69,12 @@ func (b *Inbox) Take(idle bool) []agent.Input {
 
 // takeAll returns all that is held, oldest first.
 func (b *Inbox) takeAll() []agent.Input {
-	return b.take(func(task.Notification) bool { return true })
+	in := b.take(func(task.Notification) bool { return true })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	in = append(in, b.posts...)
+	b.posts = nil
+	return in
 }
 
 func (b *Inbox) take(which func(task.Notification) bool) []agent.Input {
@@ -86,6 +104,9 @@ func (b *Inbox) state() (empty, timers bool) {
 		if !n.Task.Timer {
 			return false, false
 		}
+	}
+	if len(b.posts) > 0 {
+		return false, false
 	}
 	return len(b.held) == 0, true
 }

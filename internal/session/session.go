@@ -222,6 +222,9 @@ func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agen
 		defer s.log.sync()
 		s.Ready(ctx)
 		s.parts.Gate.Begin("") // refusals count from zero
+		if s.parts.Commands != nil {
+			s.parts.Commands.Begin()
+		}
 		s.begin(ctx, input)
 		for ev, err := range s.events(ctx, input) {
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,8 +34,7 @@ func textOf(r Result) string { return message.Message{Content: r.Content}.Text()
 
 func TestPoolCall(t *testing.T) {
 	t.Parallel()
-	shelf := &Shelf{}
-	shelf.Put([]Tool{named("late"), named("shown")})
+	shelf := Shelf(func() []Tool { return []Tool{named("late"), named("shown")} })
 	base, err := NewPool(named("shown"), proxy(), Tool{Name: "broken", Run: func(context.Context, Call) Result { panic("no") }})
 	if err != nil {
 		t.Fatal(err)
@@ -85,15 +83,14 @@ func TestPoolCall(t *testing.T) {
 
 func TestShelfSearch(t *testing.T) {
 	t.Parallel()
-	shelf := &Shelf{}
 	var tools []Tool
+	shelf := Shelf(func() []Tool { return tools })
 	for _, text := range []string{
 		"mcp__tracker__issue_create: Creates an issue", "mcp__tracker__issue_list: Lists issues", "mcp__mail__send: Sends mail about an issue",
 	} {
 		name, description, _ := strings.Cut(text, ": ")
 		tools = append(tools, Tool{Name: name, Description: description})
 	}
-	shelf.Put(tools)
 	for _, test := range []struct {
 		query string
 		n     int
@@ -117,7 +114,7 @@ func TestShelfSearch(t *testing.T) {
 			t.Errorf("Search(%q, %d) = %q of %d, want %q of %d", test.query, test.n, got, found, test.want, test.found)
 		}
 	}
-	shelf.Put(slices.Clone(tools[:1]))
+	tools = tools[:1]
 	if _, ok := shelf.Get("mcp__mail__send"); ok {
 		t.Error("a tool that was taken off the shelf is still there")
 	}

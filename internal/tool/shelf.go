@@ -4,43 +4,26 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Shelf holds tools that a model is not shown, and can look for: those that came late, and
-// those that are too many to show. It is safe for use by several goroutines.
-type Shelf struct {
-	mu    sync.Mutex
-	tools []Tool
-}
-
-// Put replaces all tools on the shelf. They stay in this order.
-func (s *Shelf) Put(tools []Tool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tools = slices.Clone(tools)
-}
+// Shelf lists tools that a model is not shown, and can look for: those that came late, and
+// those that are too many to show. It may list others the next time. It must be safe for
+// use by several goroutines.
+type Shelf func() []Tool
 
 // Get returns the tool of that name.
-func (s *Shelf) Get(name string) (Tool, bool) {
-	all := s.List()
+func (s Shelf) Get(name string) (Tool, bool) {
+	all := s()
 	if i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name }); i >= 0 {
 		return all[i], true
 	}
 	return Tool{}, false
 }
 
-// List returns all tools. The caller must not change the list.
-func (s *Shelf) List() []Tool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tools
-}
-
 // Search returns at most n tools that fit a query, the best first: "select:A,B" asks for
 // tools by name, anything else is words, of which one with a + before it must occur.
 // found is how many fit in all.
-func (s *Shelf) Search(query string, n int) (best []Tool, found int) {
+func (s Shelf) Search(query string, n int) (best []Tool, found int) {
 	if names, ok := strings.CutPrefix(strings.TrimSpace(query), "select:"); ok {
 		for name := range strings.SplitSeq(names, ",") {
 			if t, ok := s.Get(strings.TrimSpace(name)); ok {
@@ -55,7 +38,7 @@ func (s *Shelf) Search(query string, n int) (best []Tool, found int) {
 	}
 	words := strings.Fields(strings.ToLower(query))
 	var list []scored
-	for _, t := range s.List() {
+	for _, t := range s() {
 		if p := points(t, words); p > 0 {
 			list = append(list, scored{t, p})
 		}

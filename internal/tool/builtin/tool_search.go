@@ -32,11 +32,12 @@ type definition struct {
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// ToolSearch returns the tool that finds others on the shelf.
-func ToolSearch(shelf *tool.Shelf) tool.Tool {
+// ToolSearch returns the tool that finds others on the shelf. coming, which may be nil, waits
+// for a while for tools that are on their way, and names what they still come from.
+func ToolSearch(shelf tool.Shelf, coming func(ctx context.Context) []string) tool.Tool {
 	return tool.Tool{
 		Name: "ToolSearch", Description: strings.TrimSpace(toolSearchPrompt), Schema: json.RawMessage(toolSearchSchema), Parallel: true,
-		Run: func(_ context.Context, c tool.Call) tool.Result {
+		Run: func(ctx context.Context, c tool.Call) tool.Result {
 			in, err := decode[struct {
 				Query string `json:"query"`
 				Most  number `json:"max_results"`
@@ -47,11 +48,19 @@ func ToolSearch(shelf *tool.Shelf) tool.Tool {
 			if in.Most <= 0 {
 				in.Most = usualFound
 			}
-			best, found := shelf.Search(in.Query, min(int(in.Most), mostFound))
-			if len(best) == 0 {
-				return tool.Text(nothingFound(in.Query, shelf.List()))
+			var late []string
+			if coming != nil {
+				late = coming(ctx)
 			}
-			return tool.Text(definitions(best, found))
+			best, found := shelf.Search(in.Query, min(int(in.Most), mostFound))
+			text := definitions(best, found)
+			if len(best) == 0 {
+				text = nothingFound(in.Query, shelf())
+			}
+			if len(late) > 0 {
+				text += fmt.Sprintf("\nNot there yet: %s. Search again later for what you miss.", strings.Join(late, ", "))
+			}
+			return tool.Text(text)
 		},
 	}
 }

@@ -13,23 +13,26 @@ import (
 func TestToolSearch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	shelf := &tool.Shelf{}
-	if got := b.ok(ToolSearch(shelf), args{"query": "x"}); got != "There are no further tools at the moment." {
+	var tools []tool.Tool
+	shelf := tool.Shelf(func() []tool.Tool { return tools })
+	if got := b.ok(ToolSearch(shelf, nil), args{"query": "x"}); got != "There are no further tools at the moment." {
 		t.Errorf("an empty shelf: %q", got)
 	}
-	var tools []tool.Tool
 	for i := range 60 {
 		tools = append(tools, tool.Tool{Name: fmt.Sprintf("mcp__s__t%d", i), Description: "<b>counts</b> " + strings.Repeat("x", 5000), Schema: json.RawMessage(`{"type":"object"}`)})
 	}
-	shelf.Put(tools)
-	got := b.ok(ToolSearch(shelf), args{"query": "counts", "max_results": "20"})
+	got := b.ok(ToolSearch(shelf, nil), args{"query": "counts", "max_results": "20"})
 	if len(got) > foundLength+1000 || strings.Count(got, "input_schema") != 11 || !strings.Contains(got, "(49 more fit") {
 		t.Errorf("ToolSearch gave %d bytes with %d tools; ends with %q", len(got), strings.Count(got, "input_schema"), got[len(got)-100:])
 	}
-	if got := b.ok(ToolSearch(shelf), args{"query": "select:mcp__s__t59"}); !strings.HasPrefix(got, `{"name":"mcp__s__t59"`) {
+	if got := b.ok(ToolSearch(shelf, nil), args{"query": "select:mcp__s__t59"}); !strings.HasPrefix(got, `{"name":"mcp__s__t59"`) {
 		t.Errorf("select: %.100q", got)
 	}
-	if got := b.ok(ToolSearch(shelf), args{"query": "weather"}); !strings.Contains(got, "mcp__s__t49 and 10 more.") {
+	late := func(context.Context) []string { return []string{"slow"} }
+	if got := b.ok(ToolSearch(shelf, late), args{"query": "weather"}); !strings.HasSuffix(got, "Not there yet: slow. Search again later for what you miss.") {
+		t.Errorf("a server that still starts: %q", got)
+	}
+	if got := b.ok(ToolSearch(shelf, nil), args{"query": "weather"}); !strings.Contains(got, "mcp__s__t49 and 10 more.") {
 		t.Errorf("nothing fits: %q", got)
 	}
 }
@@ -37,8 +40,9 @@ func TestToolSearch(t *testing.T) {
 func TestCallTool(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	shelf := &tool.Shelf{}
-	shelf.Put([]tool.Tool{{Name: "echo", Run: func(_ context.Context, c tool.Call) tool.Result { return tool.Text(string(c.Input)) }}})
+	shelf := tool.Shelf(func() []tool.Tool {
+		return []tool.Tool{{Name: "echo", Run: func(_ context.Context, c tool.Call) tool.Result { return tool.Text(string(c.Input)) }}}
+	})
 	pool, err := tool.NewPool(CallTool())
 	if err != nil {
 		t.Fatal(err)
