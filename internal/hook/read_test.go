@@ -67,6 +67,7 @@ func TestReadBadEntries(t *testing.T) {
 		{"unknown key of a group", `{"Stop": [{"matchr": "*", "hooks": [GOOD]}]}`, "", `matchr: unknown setting; did you mean "matcher"?`},
 		{"matcher without use", `{"Stop": [{"matcher": "x", "hooks": [GOOD]}]}`, "", "Stop has nothing to compare a matcher with"},
 		{"bad matcher", `{"PreToolUse": [{"matcher": "a(", "hooks": [1]}, {"hooks": [GOOD]}]}`, `hooks.json:1:29: the matcher "a(" is no regular expression: missing closing )`, ""},
+		{"matcher of no name", `{"PreToolUse": [{"matcher": " | ,", "hooks": [1]}, {"hooks": [GOOD]}]}`, `the matcher "| ," names nothing`, ""},
 		{"look-around", `{"PreToolUse": [{"matcher": "^(?!Bash)", "hooks": [1]}, {"hooks": [GOOD]}]}`, "look-around, as in (?!, is not known to RE2", ""},
 		{"hook of the wrong type", inStop(`"x"`), "expected an object, found a string", ""},
 		{"no type", inStop(`{"command": "x"}`), `a hook needs "type"`, ""},
@@ -156,6 +157,61 @@ func TestReadBrokenFiles(t *testing.T) {
 				t.Errorf("Read(%s): %v has no place or no text", text, p)
 			}
 		}
+	}
+}
+
+// Every field of a hook, and of the group around it, with values of all types: whatever
+// becomes of the hook, its neighbours are there, and what is told has a place.
+func TestReadBrokenHooks(t *testing.T) {
+	t.Parallel()
+	const good = `{"type": "command", "command": "good"}`
+	fields := []string{
+		"type", "if", "timeout", "statusMessage", "once", "command", "args", "async", "asyncRewake", "shell", "url", "headers",
+		"allowedEnvVars", "server", "tool", "input", "prompt", "model", "continueOnBlock", "unknown", "",
+	}
+	values := []string{`null`, `5`, `-1`, `1e400`, `true`, `"\u0000("`, `"agent"`, `[]`, `[1, null]`, `{}`, `{"a": {"b": []}}`}
+	bad := []string{`null`, `[]`, `5`, `""`}
+	for _, f := range fields {
+		for _, v := range values {
+			for _, kind := range []string{"command", "http", "mcp_tool", "prompt"} {
+				bad = append(bad, fmt.Sprintf(`{%q: %s, "type": %q}`, f, v, kind))
+			}
+		}
+	}
+	groups := append([]string{}, values...)
+	for _, v := range values {
+		groups = append(groups, `{"matcher": `+v+`, "hooks": []}`, `{"hooks": `+v+`}`, `{"hooks": [], "description": `+v+`}`)
+	}
+	check := func(format, broken string) {
+		text := strings.ReplaceAll(fmt.Sprintf(format, broken), "GOOD", good)
+		l, err := config.Text(config.Project, "hooks.json", []byte(text))
+		if l == nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		hooks, problems, warnings := Read(l, "", nil)
+		n := 0
+		for _, h := range hooks {
+			if h.Command == "good" {
+				n++
+			}
+		}
+		if n != 3 {
+			t.Errorf("Read(%s): %d of 3 good hooks are there", text, n)
+		}
+		for _, p := range append(problems, warnings...) {
+			if !strings.HasPrefix(p.Error(), "hooks.json:1:") || p.Text == "" {
+				t.Errorf("Read(%s): %v has no place or no text", text, p)
+			}
+		}
+	}
+	for _, b := range bad {
+		check(`{"PreToolUse": [{"hooks": [GOOD, %s, GOOD]}], "Stop": [{"hooks": [GOOD]}]}`, b)
+	}
+	for _, g := range groups {
+		check(`{"PreToolUse": [{"hooks": [GOOD]}, %s, {"hooks": [GOOD]}], "Stop": [{"hooks": [GOOD]}]}`, g)
+	}
+	for _, v := range values {
+		check(`{"PreToolUse": [{"hooks": [GOOD, GOOD]}], "Notification": %s, "": 5, "Stop": [{"hooks": [GOOD]}]}`, v)
 	}
 }
 
