@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,39 +45,43 @@ func expectDead(t *testing.T, file string) {
 	}
 }
 
-func TestLimitEndsTheTree(t *testing.T) {
+func TestFireEndsTheTree(t *testing.T) {
 	t.Parallel()
 	needSetsid(t)
-	for name, command := range map[string]string{
-		"at the limit":        stubborn + "sleep 1000",
-		"in a pipe":           stubborn + "sleep 1000 | cat",
-		"left behind":         stubborn + "echo hello",
-		"left behind, closed": stubborn + "exec >&- 2>&- <&-",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var said told
-			o := options(t, &said)
-			h := sh(UserPromptSubmit, command)
-			if h.Timeout = time.Minute; strings.Contains(command, "; sleep") {
-				h.Timeout = 500 * time.Millisecond
-			}
-			out := runner(t, o, h).Fire(t.Context(), UserPromptSubmit, "", nil, nil)
-			expectDead(t, filepath.Join(o.Dir, "pid"))
-			var want, lines []string
-			switch name {
-			case "left behind":
-				want = []string{"hello"}
-			case "at the limit", "in a pipe":
-				lines = []string{"hook UserPromptSubmit (hooks.json:3:5): ended at its time limit of 500ms"}
-			}
-			if diff := cmp.Diff(Outcome{Context: want}, out); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(lines, said.all(), cmp.Transformer("", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
-				t.Errorf("told: %s", diff)
-			}
-		})
+	const atLimit = "hook UserPromptSubmit (hooks.json:3:5): ended at its time limit of 500ms"
+	cases := []struct {
+		command string
+		limit   time.Duration
+		want    []string
+		lines   []string
+	}{
+		{"sleep 1000", 500 * time.Millisecond, nil, []string{atLimit}},
+		{"sleep 1000 | cat", 500 * time.Millisecond, nil, []string{atLimit}},
+		{"echo hello", time.Minute, []string{"hello"}, nil},
+		{"exec >&- 2>&- <&-", time.Minute, nil, nil},
+	}
+	// All at once, since each takes the whole grace.
+	var all sync.WaitGroup
+	said := make([]told, len(cases))
+	dirs := make([]string, len(cases))
+	outs := make([]Outcome, len(cases))
+	for i, c := range cases {
+		o := options(t, &said[i])
+		dirs[i] = o.Dir
+		h := sh(UserPromptSubmit, stubborn+c.command)
+		h.Timeout = c.limit
+		r := runner(t, o, h)
+		all.Go(func() { outs[i] = r.Fire(t.Context(), UserPromptSubmit, "", nil, nil) })
+	}
+	all.Wait()
+	for i, c := range cases {
+		expectDead(t, filepath.Join(dirs[i], "pid"))
+		if diff := cmp.Diff(Outcome{Context: c.want}, outs[i]); diff != "" {
+			t.Errorf("%s: outcome: %s", c.command, diff)
+		}
+		if diff := cmp.Diff(c.lines, said[i].all()); diff != "" {
+			t.Errorf("%s: told: %s", c.command, diff)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -43,7 +44,7 @@ func (t *told) add(line string) {
 func (t *told) all() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]string{}, t.lines...)
+	return slices.Clone(t.lines)
 }
 
 // options are what most tests need.
