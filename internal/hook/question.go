@@ -76,7 +76,8 @@ type verdict struct {
 }
 
 // verdictLimit is how many bytes from the end of an answer are searched for a verdict.
-const verdictLimit = 32 << 10
+// The search takes time with the square of it where braces are nested.
+const verdictLimit = 16 << 10
 
 // parseVerdict finds the verdict in what a model wrote: models like to put prose and a
 // fence around it. Of several the last counts, since they come to it in the end.

@@ -139,7 +139,7 @@ func TestToolsOfServersThatFail(t *testing.T) {
 func FuzzVerdict(f *testing.F) {
 	f.Add(`{"ok": false, "reason": "r"}`)
 	f.Add("```\n{\"a\": {\"ok\": true}}\n```")
-	f.Add(strings.Repeat(`{"a":`, 1000))
+	f.Add(strings.Repeat(`{"a":`, 20) + "x")
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := parseVerdict(text)
 		if (err == nil) != (v.OK != nil) {

@@ -18,6 +18,9 @@ type Options struct {
 	Project             string          // the root of the project
 	Mode                func() string   // the permission mode; nil: hooks are not told
 	Env                 func() []string // the environment of commands; nil: that of this program
+	// Within is a mark that all commands carry, see [process.Spec], so that what a crash
+	// leaves behind is found.
+	Within string
 	// Spill is the folder for texts that are too long, which the agent may read. Empty:
 	// they are cut off.
 	Spill string

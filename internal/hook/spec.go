@@ -15,7 +15,7 @@ import (
 // spec says what to start. Only where there is no shell are the names in ${…} replaced:
 // a shell finds them in its environment, and what they stand for is never its program.
 func (r *Runner) spec(h Hook) (process.Spec, error) {
-	spec := process.Spec{Dir: r.o.Dir, Env: r.environment(h), Mark: rand.Text()}
+	spec := process.Spec{Dir: r.o.Dir, Env: r.environment(h), Mark: rand.Text(), Within: r.o.Within}
 	if h.Args == nil {
 		path, err := shell(h.Shell)
 		spec.Path, spec.Args = path, []string{filepath.Base(path), "-c", h.Command}
