@@ -79,7 +79,8 @@ func serve(kind string) {
 	case "modern", "noise", "batch", "rude", "big":
 		byHand(kind)
 	default:
-		server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{Instructions: "Use it well."})
+		version := fmt.Sprint(os.Getpid(), " ", os.Getenv(process.MarkVariable))
+		server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: version}, &sdk.ServerOptions{Instructions: "Use it well."})
 		addTools(server)
 		_ = server.Run(context.Background(), &sdk.StdioTransport{})
 	}

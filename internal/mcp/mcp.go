@@ -43,10 +43,10 @@ type Options struct {
 	StartLimit time.Duration
 	// Elicit answers what a server asks the user. Nil declines.
 	Elicit func(ctx context.Context, server string, e Elicitation) Answer
-	// Started is told of each command that was started, and ended when it is gone with
-	// everything it started, so that a crash leaves none behind. May be nil.
-	Started func(c Running) (ended func())
-	Logger  *slog.Logger // nil: none
+	// Within is a mark that all commands carry, see [process.Spec], so that what a crash
+	// leaves behind is found.
+	Within string
+	Logger *slog.Logger // nil: none
 }
 
 // defaultStartLimit leaves time for a package manager to fetch a server first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -282,32 +283,29 @@ func TestHeadersGoNowhereElse(t *testing.T) {
 
 func TestRemoveAndReconnect(t *testing.T) {
 	t.Parallel()
-	started := make(chan Running, 10)
-	gone := make(chan Running, 10)
-	s := open(t, Options{Started: func(r Running) func() {
-		started <- r
-		return func() { gone <- r }
-	}}, command("a", "everything"))
-	first := <-started
+	s := open(t, Options{Within: "all-of-them"}, command("a", "everything"))
+	first := s.Status()[0].Version // it tells the process and its mark
+	if !strings.Contains(first, " all-of-them/") && !strings.Contains(first, "/all-of-them/") {
+		t.Errorf("the server runs as %s, without the mark", first)
+	}
 	if err := s.Reconnect("a"); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-gone; r != first {
-		t.Errorf("ended %+v, want %+v", r, first)
-	}
-	second := <-started
-	for s.Status()[0].State != Connected {
+	second := ""
+	for second == "" || second == first {
 		<-s.Changed()
+		second = s.Status()[0].Version
 	}
 	if err := s.Remove("a"); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-gone; r != second {
-		t.Errorf("ended %+v, want %+v", r, second)
-	}
-	for _, r := range []Running{first, second} {
-		if err := syscall.Kill(r.Identity.PID, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("process %d: %v, want none", r.Identity.PID, err)
+	for _, v := range []string{first, second} {
+		var pid int
+		if _, err := fmt.Sscan(v, &pid); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d: %v, want none", pid, err)
 		}
 	}
 	if len(s.Tools()) != 0 {

@@ -39,13 +39,6 @@ const (
 	drain    = 250 * time.Millisecond // for what is still in the pipe when it has exited
 )
 
-// Running is a command that was started for a server.
-type Running struct {
-	Server   string
-	Identity process.Identity
-	Mark     string // see [process.Spec]
-}
-
 // stdio is a server that is a command of this machine: one message a line.
 type stdio struct {
 	config *Config
@@ -54,7 +47,6 @@ type stdio struct {
 	mu      sync.Mutex // for what follows, until it is started
 	ended   bool
 	proc    *process.Process
-	release func()
 	in, out *os.File
 	helpers sync.WaitGroup
 
@@ -99,10 +91,6 @@ func (s *stdio) Connect(context.Context) (sdk.Connection, error) {
 		}
 		return nil, err
 	}
-	s.release = func() {}
-	if s.opts.Started != nil {
-		s.release = s.opts.Started(Running{Server: s.config.Name, Identity: s.proc.Identity(), Mark: spec.Mark})
-	}
 	s.in, s.out = pipes[0].w, pipes[1].r
 	s.lines = bufio.NewReaderSize(s.out, 64<<10)
 	errs := pipes[2].r
@@ -130,7 +118,8 @@ func (s *stdio) spec() (process.Spec, error) {
 		return process.Spec{}, err
 	}
 	return process.Spec{
-		Path: path, Args: append([]string{s.config.Command}, s.config.Args...), Dir: s.opts.Dir, Env: env, Mark: "mcp-" + rand.Text(),
+		Path: path, Args: append([]string{s.config.Command}, s.config.Args...), Dir: s.opts.Dir, Env: env,
+		Mark: rand.Text(), Within: s.opts.Within,
 	}, nil
 }
 
@@ -285,8 +274,6 @@ func (s *stdio) end() error {
 		if _, err := s.proc.End(context.Background(), grace); err != nil {
 			s.survivors = fmt.Errorf("the MCP server %q: %w", s.config.Name, err)
 			s.out.Close() // else it would be read for ever
-		} else {
-			s.release()
 		}
 		s.helpers.Wait()
 		s.out.Close()

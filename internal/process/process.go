@@ -38,6 +38,9 @@ type Spec struct {
 	// Mark is an unguessable id that goes into the environment of the child, so
 	// that its descendants are found wherever they go. Empty: there is no mark.
 	Mark string
+	// Within is a mark that several trees share, outside of their own, so that they can be
+	// ended together, see [EndIdentity]. It counts only with a mark.
+	Within string
 }
 
 // A Process is a started command. Its methods may be called from several
@@ -145,7 +148,7 @@ func (s Spec) check() error {
 		return errors.New("no program is named")
 	case len(s.Args) == 0:
 		return fmt.Errorf("%s: Args is empty; Args[0] must be the name", s.Path)
-	case strings.ContainsAny(s.Mark, "/=\x00"):
+	case strings.ContainsAny(s.Mark+s.Within, "/=\x00"):
 		return fmt.Errorf("%s: the mark %q holds a separator", s.Path, s.Mark)
 	}
 	for _, text := range append([]string{s.Path, s.Dir}, s.Args...) {
@@ -167,6 +170,9 @@ func (s Spec) environment() []string {
 		return env
 	}
 	mark := s.Mark
+	if s.Within != "" {
+		mark = s.Within + "/" + mark
+	}
 	if outer := os.Getenv(MarkVariable); outer != "" {
 		mark = outer + "/" + mark
 	}

@@ -113,8 +113,8 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 func TestMarksNest(t *testing.T) {
 	t.Setenv(MarkVariable, "outer")
 	s := shell("echo $" + MarkVariable + " $OTHER")
-	s.Env, s.Mark = []string{"OTHER=kept", MarkVariable + "=stale"}, "inner"
-	if text, _ := output(t, s); text != "outer/inner kept\n" {
+	s.Env, s.Mark, s.Within = []string{"OTHER=kept", MarkVariable + "=stale"}, "inner", "group"
+	if text, _ := output(t, s); text != "outer/group/inner kept\n" {
 		t.Errorf("environment = %q", text)
 	}
 }
