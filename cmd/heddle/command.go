@@ -26,6 +26,7 @@ func commands() []command {
 		{"sessions", "[--json] [--all]", "List the sessions of this directory", runSessions},
 		{"tasks", "[list|show|logs|wait|stop]", "Look at what sessions run, wait for it, end it", runTasks},
 		{"config", "[--json]", "Show every setting and where it comes from", runConfig},
+		{"mcp", "[list|get|add|remove|approve]", "Look at MCP servers, add, remove and approve them", runMCP},
 		{"models", "[--json]", "List the models that are known, with prices", runModels},
 		{"fakeapi", "--script F [--addr A]", "Serve a scripted model over the real wire protocols", runFakeAPI},
 		{"completion", "bash|zsh|fish", "Print a completion script for a shell", runCompletion},

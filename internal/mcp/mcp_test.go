@@ -301,7 +301,7 @@ func TestRemoveAndReconnect(t *testing.T) {
 	}
 	for _, v := range []string{first, second} {
 		var pid int
-		if _, err := fmt.Sscan(v, &pid); err != nil {
+		if _, err := fmt.Sscan(strings.TrimPrefix(v, "test "), &pid); err != nil {
 			t.Fatal(err)
 		}
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
