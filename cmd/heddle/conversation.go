@@ -85,6 +85,7 @@ const closing = 5 * time.Second
 
 // closeSession ends what the session left running, whatever ended the session.
 func closeSession(s *session.Session) error {
+	s.Farewell(context.Background()) // hooks have a limit of their own
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	return s.Close(ctx)

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"heddle/internal/config"
+	"heddle/internal/hook"
 	"heddle/internal/permission"
 	"heddle/internal/tool"
 )
@@ -17,6 +20,7 @@ func newGate(p place, o *options, layers, granted *config.Layers, set settings) 
 	s := permission.Settings{
 		Directories: absolute(p.dir, set.Permissions.Directories),
 		Root:        os.Geteuid() == 0 && os.Getenv("HEDDLE_SANDBOX") == "",
+		Advice:      advice,
 	}
 	mode, err := permission.ParseMode(set.Permissions.Mode)
 	if err != nil {
@@ -48,6 +52,18 @@ func newGate(p place, o *options, layers, granted *config.Layers, set settings) 
 		return nil, usagef("%v", err)
 	}
 	return permission.NewGate(s, nil), nil
+}
+
+// advice is what hooks said of the call that runs with ctx.
+func advice(ctx context.Context) permission.Advice {
+	a, ok := hook.AdviceOf(ctx)
+	switch {
+	case !ok:
+		return permission.Advice{}
+	case a.Decision == hook.Allow:
+		return permission.Advice{Behavior: permission.Allow, Reason: cmp.Or(a.Reason, "a hook allows it")}
+	}
+	return permission.Advice{Behavior: permission.Ask, Reason: cmp.Or(a.Reason, "a hook wants it to be asked")}
 }
 
 // source says what paths in a rule from origin are relative to.

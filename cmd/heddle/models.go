@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -26,7 +27,9 @@ import (
 type models struct {
 	catalog   *model.Catalog
 	providers map[string]providerConfig
-	clients   map[string]*model.Client
+
+	mu      sync.Mutex
+	clients map[string]*model.Client
 }
 
 // The default models, by the key that is there.
@@ -151,6 +154,8 @@ var unattended = model.Policy{Patience: 10 * time.Minute}
 
 // client returns the client of a provider.
 func (m *models) client(provider string) (*model.Client, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if c := m.clients[provider]; c != nil {
 		return c, nil
 	}

@@ -50,6 +50,13 @@ func present(p place, session string) (release func() error, err error) {
 	return func() error { return errors.Join(os.Remove(path), f.Close()) }, nil
 }
 
+// crashed reports whether a session that is about to go on has died without an end of its
+// own. Its lock is another's only while that cleans up.
+func crashed(p place, session string) bool {
+	_, err := os.Lstat(filepath.Join(p.runDir(), session+presenceEnd))
+	return err == nil
+}
+
 // cleanUp ends what sessions left running that died without an end of their own, except
 // the one that is about to go on. Ends that were not told before are told when such a
 // session goes on.
@@ -108,6 +115,9 @@ func abandoned(path string) (running []task.Snapshot, err error) {
 		}
 	}
 	session := strings.TrimSuffix(filepath.Base(path), presenceEnd)
+	if err := endExtensions(session); err != nil {
+		return running, err
+	}
 	if err := control.Remove(filepath.Dir(path), session); err != nil {
 		return running, err
 	}

@@ -62,12 +62,23 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	found, err := bring(p, o, layers, granted, set)
+	if err != nil {
+		return nil, err
+	}
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Moved: log.moved, Version: version(), Prompt: prompt, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
 		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
 	}
-	if err := addTools(&parts, p, o, set, models, std.err); err != nil {
+	env := func() []string { return shell.Environment(os.Environ(), models.keyVariables(), environ(set.Env)) }
+	pool, err := addTools(&parts, p, o, set, env, std.err)
+	if err != nil {
+		return nil, err
+	}
+	a := attachment{place: p, options: o, set: set, found: found, models: models, log: log, env: env, stderr: std.err}
+	start, err := a.attachTo(&parts, pool)
+	if err != nil {
 		return nil, err
 	}
 	name := set.Model
@@ -85,14 +96,16 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 		parts.Model = c.Info.Provider + "/" + c.Info.ID
 		log.header.Model = parts.Model
 	}
+	tellFound(p, found, std.err)
 	cleanUp(p, log.id, std.err)
 	sweepTasks(p, time.Duration(set.Tasks.KeepDays*24*float64(time.Hour)), std.err)
-	return begin(p, parts, log, o, std.err)
+	return begin(p, parts, start, log, o, std.err)
 }
 
 // begin is the first step that leaves traces: the transcript is opened, heddle becomes
-// the parent of what its commands leave behind, and other runs can see the session.
-func begin(p place, parts session.Parts, log logChoice, o *options, stderr io.Writer) (*session.Session, error) {
+// the parent of what its commands leave behind, other runs can see the session, and what
+// people brought along starts.
+func begin(p place, parts session.Parts, start func() error, log logChoice, o *options, stderr io.Writer) (*session.Session, error) {
 	logger, closeLogger, err := o.logger()
 	if err != nil {
 		return nil, err
@@ -114,6 +127,11 @@ func begin(p place, parts session.Parts, log logChoice, o *options, stderr io.Wr
 	if parts.Log != nil {
 		undo = append(undo, parts.Log.Close)
 	}
+	if crashed(p, parts.ID) {
+		if err := endExtensions(parts.ID); err != nil {
+			fmt.Fprintf(stderr, "heddle: end what this session left running when it died: %v\n", err)
+		}
+	}
 	leave, err := present(p, parts.ID)
 	if err != nil { // the conversation can do without
 		fmt.Fprintf(stderr, "heddle: what commands leave running cannot be found after a crash: %v\n", err)
@@ -132,6 +150,9 @@ func begin(p place, parts session.Parts, log logChoice, o *options, stderr io.Wr
 	s, err := session.New(parts)
 	if err != nil {
 		return fail(err)
+	}
+	if err := start(); err != nil {
+		return nil, errors.Join(err, closeSession(s))
 	}
 	return s, nil
 }
@@ -166,9 +187,9 @@ func brief(p place, o *options, stderr io.Writer) func() string {
 	}
 }
 
-// addTools adds the tools of the main conversation, behind the gate, and what
-// their calls work with.
-func addTools(parts *session.Parts, p place, o *options, set settings, m *models, stderr io.Writer) error {
+// addTools returns the tools of the main conversation, as the flags and rules leave them,
+// and adds what their calls work with.
+func addTools(parts *session.Parts, p place, o *options, set settings, env func() []string, stderr io.Writer) (*tool.Pool, error) {
 	state := p.taskDir(parts.ID)
 	parts.Inbox, parts.Foreground = session.NewInbox(), set.Tasks.Foreground
 	tasks, err := task.NewRuntime(task.Options{
@@ -176,10 +197,9 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		Limits: task.Limits{Task: set.Tasks.OutputLimit * 1e6, Session: set.Tasks.SessionLimit * 1e6},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files := builtin.NewLocks()
-	env := func() []string { return shell.Environment(os.Environ(), m.keyVariables(), environ(set.Env)) }
 	pool, err := tool.NewPool(
 		builtin.Read(),
 		builtin.Write(files),
@@ -198,19 +218,17 @@ func addTools(parts *session.Parts, p place, o *options, set settings, m *models
 		builtin.ExitPlanMode(parts.Dialog),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	warn(stderr, parts.Gate, pool)
-	keep, err := chosenTools(o, pool)
-	if err != nil {
-		return err
+	if err := chooseTools(o, pool); err != nil {
+		return nil, err
 	}
 	parts.Tasks = tasks
-	parts.Tools = pool.Keep(func(t tool.Tool) bool { return keep(t.Name) && !parts.Gate.Hidden(t) }).Wrap(parts.Gate.Middleware)
 	parts.Scope = tool.NewScope(p.dir, state)
 	parts.Scope.MayRead = parts.Gate.MayRead
 	parts.Scope.Extra = absolute(p.dir, set.Permissions.Directories)
-	return nil
+	return pool.Keep(func(t tool.Tool) bool { return o.offers(t.Name) && !parts.Gate.Hidden(t) }), nil
 }
 
 // bashOptions says how commands run.
@@ -228,20 +246,22 @@ func bashOptions(o *options, set settings, tasks *task.Runtime, env func() []str
 	return b
 }
 
-// chosenTools says which tools the flags offer.
-func chosenTools(o *options, pool *tool.Pool) (func(name string) bool, error) {
+// chooseTools says which tools --bare offers, and checks those that flags name.
+func chooseTools(o *options, pool *tool.Pool) error {
 	if o.bare && !o.toolsSet {
 		o.tools, o.toolsSet = list{"Bash", "Read", "Edit"}, true
 	}
-	if !o.toolsSet || slices.Equal(o.tools, list{"default"}) {
-		return func(string) bool { return true }, nil
-	}
 	for _, name := range o.tools {
-		if _, ok := pool.Get(name); !ok {
-			return nil, usagef("--tools: there is no built-in tool %q", name)
+		if _, ok := pool.Get(name); !ok && name != "Skill" && name != "default" {
+			return usagef("--tools: there is no built-in tool %q", name)
 		}
 	}
-	return func(name string) bool { return slices.Contains(o.tools, name) }, nil
+	return nil
+}
+
+// offers reports whether --tools lets a built-in tool be there.
+func (o *options) offers(name string) bool {
+	return !o.toolsSet || slices.Equal(o.tools, list{"default"}) || slices.Contains(o.tools, name)
 }
 
 // environ returns variables as NAME=value, in a stable order.

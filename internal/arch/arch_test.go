@@ -55,6 +55,7 @@ tool/builtin: tool message search markdown spelling task task/shell
 session:      message model agent tool task transcript permission briefing
 
 extension:        config plugin skill hook mcp
+extension/attach: session message model agent tool task task/call permission config skill hook mcp
 
 headless: session message model agent tool task permission
 `

@@ -442,16 +442,30 @@ func (s *Session) ContextUsage() ContextUsage {
 	return ContextUsage{Tokens: s.tally.Prompt, Window: s.choice.Info.Window, Messages: s.messages, Model: modelName(s.choice.Info)}
 }
 
+// Farewell tells hooks that the session is over, once: no turn begins after it. Close
+// does so, too; who calls this before gives hooks time of their own.
+func (s *Session) Farewell(ctx context.Context) {
+	s.Interrupt()
+	s.turns.Lock()
+	defer s.turns.Unlock()
+	s.farewell(ctx)
+}
+
+func (s *Session) farewell(ctx context.Context) {
+	if s.begun && s.parts.Hooks != nil {
+		s.parts.Hooks.Ended(ctx)
+	}
+	s.begun = false
+}
+
 // Close ends what still runs and releases the transcript. It says what it ended, and
 // what it could not end.
 func (s *Session) Close(ctx context.Context) error {
 	s.Interrupt()
 	s.turns.Lock()
 	defer s.turns.Unlock()
+	s.farewell(ctx)
 	var errs []error
-	if s.begun && s.parts.Hooks != nil {
-		s.parts.Hooks.Ended(ctx)
-	}
 	if err := s.parts.Tasks.Close(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("end tasks: %w", err))
 	}
