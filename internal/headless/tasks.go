@@ -50,7 +50,7 @@ func changes(w *writer, seen map[task.ID]task.Snapshot, list []task.Snapshot) (n
 	now = make(map[task.ID]task.Snapshot, len(list))
 	for _, s := range list {
 		old, known := seen[s.ID]
-		if !known && !s.Backgrounded && s.Kind == task.LocalBash {
+		if !known && !s.Backgrounded && (s.Kind == task.LocalBash || s.Kind == task.MonitorMCP) {
 			continue
 		}
 		now[s.ID] = s
