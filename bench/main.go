@@ -20,6 +20,10 @@ import (
 )
 
 func main() {
+	if kind := os.Getenv(playServer); kind != "" {
+		serveMCP(kind)
+		return
+	}
 	var b bench
 	flag.IntVar(&b.runs, "n", 15, "runs of each short measurement")
 	flag.IntVar(&b.turns, "turns", 505, "turns of the long conversation")
@@ -86,6 +90,7 @@ func (b *bench) measures() []measure {
 		{"size", b.size},
 		{"start", b.start},
 		{"request", b.firstRequest},
+		{"servers", b.servers},
 		{"conversation", b.conversation},
 		{"memory", b.memory},
 		{"idle", b.idle},
