@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -75,12 +76,22 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	brief := parts.Brief
 	parts.Brief = func() string { return brief() + a.brief() }
 	parts.OnClose = append(parts.OnClose, a.close)
-	return func() error {
-		if a.servers == nil {
-			return nil
+	return a.start, nil
+}
+
+// start starts what runs beside the conversation.
+func (a *attachment) start() error {
+	for _, p := range a.found.Plugins.Plugins {
+		if dir := p.Vars["CLAUDE_PLUGIN_DATA"]; dir != "" && len(p.Hooks)+len(p.Servers) > 0 {
+			if err := os.MkdirAll(dir, 0o700); err != nil { // it can do without
+				fmt.Fprintf(a.stderr, "heddle: the plugin %s has no folder for its data: %v\n", p.Name, err)
+			}
 		}
-		return a.servers.Open(a.found.Servers...)
-	}, nil
+	}
+	if a.servers == nil {
+		return nil
+	}
+	return a.servers.Open(a.found.Servers...)
 }
 
 func (a *attachment) startsServers() bool {

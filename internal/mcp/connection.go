@@ -102,6 +102,10 @@ func (v *server) explainEnd(c carrier, err error) error {
 		return errUnauthorized
 	}
 	text := err.Error()
+	var unreached *url.Error
+	if errors.As(err, &unreached) {
+		text = fmt.Sprintf("%s cannot be reached: %v", withoutQuery(unreached.URL), unreached.Err)
+	}
 	if last := c.last(); last != "" {
 		text = last + ": " + text
 		if errors.Is(err, sdk.ErrConnectionClosed) || strings.HasSuffix(err.Error(), "EOF") {
@@ -139,6 +143,7 @@ func firstLines(text string, limit int) string {
 // capabilities are what servers may ask this program for.
 func capabilities() *sdk.ClientCapabilities {
 	return &sdk.ClientCapabilities{
+		//lint:ignore SA1019 the newest protocol has no roots any more, but servers of today ask for them
 		RootsV2:     &sdk.RootCapabilities{},
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
 	}

@@ -147,7 +147,7 @@ func TestBadServersCostOnlyThemselves(t *testing.T) {
 		"silent":  "it did not come up within 3s",
 		"broken":  "it ended with exit code 3; its last words: cannot find the database",
 		"missing": `there is no program "no-such-program-anywhere" in the PATH; install it, or give its whole path`,
-		"nobody":  "connection refused",
+		"nobody":  "http://127.0.0.1:1/mcp?hidden cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused",
 	}
 	for _, st := range s.Status() {
 		if got := st.Error; !strings.Contains(got, want[st.Name]) || (got == "") != (want[st.Name] == "") {
