@@ -43,6 +43,7 @@ type attachment struct {
 	servers  *mcp.Set        // nil: none
 	offers   *attach.Servers // of servers
 	commands *attach.Commands
+	loads    bool // the model has the tool that loads skills
 }
 
 // attachTo puts everything into the parts of a session: base are the tools without any
@@ -61,7 +62,7 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	pool := wrap(base)
 	a.commands = attach.NewCommands(attach.CommandOptions{
 		Catalog: a.found.Skills, Vars: func() skill.Vars { return skill.Vars{Session: parts.ID, Project: a.project(), Effort: parts.Effort} },
-		Pool: func() *tool.Pool { return pool }, Scope: parts.Scope, Gate: parts.Gate, Runner: a.runner, Rules: a.rulesOf,
+		Pool: func() *tool.Pool { return pool }, Scope: parts.Scope, Gate: parts.Gate, Runner: a.runner, Rules: a.rulesOf, Trusted: a.found.Trusted,
 		Servers: a.offers, Tell: a.tell,
 	})
 	parts.Commands = a.commands
@@ -138,7 +139,9 @@ func (a *attachment) tools(parts *session.Parts) []tool.Tool {
 		}
 	}
 	if a.commands.HasSkills() && a.options.offers("Skill") {
-		add(builtin.Skill(a.commands))
+		skill := builtin.Skill(a.commands)
+		a.loads = !parts.Gate.Hidden(skill)
+		add(skill)
 	}
 	if a.offers != nil {
 		for _, t := range a.offers.Tools() {
@@ -152,7 +155,7 @@ func (a *attachment) tools(parts *session.Parts) []tool.Tool {
 
 func (a *attachment) brief() string {
 	text := ""
-	if a.options.offers("Skill") {
+	if a.loads {
 		text = a.commands.Brief()
 	}
 	if a.offers != nil {

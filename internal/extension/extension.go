@@ -88,6 +88,8 @@ type Found struct {
 	// has approved them.
 	Unapproved []mcp.Config
 	Hooks      []hook.Hook
+	// Trusted says that the project's own files count in all that they say.
+	Trusted bool
 	// Withheld is what the project has and does not run because it is not trusted, in words.
 	Withheld []string
 	Skills   *skill.Catalog
@@ -109,7 +111,7 @@ type Overridden struct {
 // Find looks everywhere. The error is about what flags name; all else that is wrong is in
 // what it returns.
 func Find(o Options) (*Found, error) {
-	f := &finder{Options: o, found: &Found{}}
+	f := &finder{Options: o, found: &Found{Trusted: o.Trusted}}
 	if err := f.plugins(); err != nil {
 		return nil, err
 	}

@@ -137,9 +137,9 @@ func (s *Session) chooseOnce(x Expansion) error {
 	return nil
 }
 
-// slash splits "/name args". A path is no command: its first word holds a second slash.
+// slash splits "/name args". A path is no command: its first word holds a second slash. Nor
+// is a text that begins with a space, so that a person can say what would be one.
 func slash(text string) (name, args string, ok bool) {
-	text = strings.TrimSpace(text)
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
 		return "", "", false

@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,9 @@ type CommandOptions struct {
 	Gate   *permission.Gate
 	Runner *hook.Runner // nil: there are no hooks
 	// Rules says what paths in the rules of a skill are relative to.
-	Rules   func(s *skill.Skill) permission.Source
+	Rules func(s *skill.Skill) permission.Source
+	// Trusted says that also skills of the project may widen what is permitted.
+	Trusted bool
 	Servers *Servers // nil: there are none
 	Tell    func(text string)
 }
@@ -171,6 +174,11 @@ func (c *Commands) grant(agent string, s *skill.Skill) error {
 			rules[i] = append(rules[i], r)
 		}
 	}
+	if own, ok, err := c.ownFiles(s); err != nil {
+		return err
+	} else if ok {
+		rules[0] = append(rules[0], own)
+	}
 	if len(rules[0])+len(rules[1]) > 0 {
 		c.o.Gate.Grant(agent, rules[0], rules[1])
 	}
@@ -190,6 +198,17 @@ func (c *Commands) grant(agent string, s *skill.Skill) error {
 	c.active = append(c.active, remove)
 	c.mu.Unlock()
 	return nil
+}
+
+// ownFiles is the rule that lets a skill's own files be read: it refers to them, and those of
+// the user lie outside of every project. A project that is not trusted could have a link
+// there, to anything.
+func (c *Commands) ownFiles(s *skill.Skill) (r permission.Rule, ok bool, err error) {
+	if s.Command || !filepath.IsAbs(s.Dir) || s.Layer == config.Project && !c.o.Trusted {
+		return r, false, nil
+	}
+	r, err = permission.ParseRule(permission.Source{Name: s.Path, Anchor: s.Dir}, "Read(/**)")
+	return r, err == nil, err
 }
 
 // Brief lists the skills for a model that knows nothing yet; empty: there are none.
