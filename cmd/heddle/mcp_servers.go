@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"heddle/internal/mcp"
 	"heddle/internal/process"
 	"heddle/internal/task/shell"
+	"heddle/internal/transcript"
 )
 
 // brought is what people brought along, for commands that look at it.
@@ -136,8 +138,14 @@ func (b brought) check(ctx context.Context, servers []seenServer, stderr io.Writ
 		return err
 	}
 	defer release()
+	id := transcript.NewID()
+	leave, err := present(b.place, id) // should this be killed, the next start of heddle ends the servers
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	set := mcp.NewSet(mcp.Options{
-		Dir: b.dir, Version: version(), StartLimit: time.Duration(b.set.MCP.StartLimit * float64(time.Second)),
+		Dir: b.dir, Version: version(), StartLimit: seconds(b.set.MCP.StartLimit, 0), Within: markOf(id),
 		Env: func() []string { return shell.Environment(os.Environ(), b.hidden, environ(b.set.Env)) },
 	})
 	defer func() {
