@@ -60,11 +60,15 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 		a.serve(parts)
 	}
 	pool := wrap(base)
-	a.commands = attach.NewCommands(attach.CommandOptions{
+	o := attach.CommandOptions{
 		Catalog: a.found.Skills, Vars: func() skill.Vars { return skill.Vars{Session: parts.ID, Project: a.project(), Effort: parts.Effort} },
 		Pool: func() *tool.Pool { return pool }, Scope: parts.Scope, Gate: parts.Gate, Runner: a.runner, Rules: a.rulesOf, Trusted: a.found.Trusted,
 		Servers: a.offers, Tell: a.tell,
-	})
+	}
+	if a.found.NoHooks {
+		o.Runner = nil // skills have hooks, too
+	}
+	a.commands = attach.NewCommands(o)
 	parts.Commands = a.commands
 	if base, err = base.Add(a.tools(parts)...); err != nil {
 		return nil, err

@@ -45,12 +45,15 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 func tellFound(p place, found *extension.Found, stderr io.Writer) {
 	if n := len(found.Problems); n > 0 {
 		fmt.Fprintf(stderr, "heddle: %v\n", found.Problems[0])
-		if n > 1 {
+		switch {
+		case n == 2:
+			fmt.Fprintln(stderr, "heddle: and 1 more problem of what you brought along: heddle doctor")
+		case n > 2:
 			fmt.Fprintf(stderr, "heddle: and %d more problems of what you brought along: heddle doctor\n", n-1)
 		}
 	}
 	if len(found.Withheld) > 0 {
-		fmt.Fprintf(stderr, "heddle: this project is not trusted, so this is not run: %s. If you trust it, add %q to trustedProjects in %s\n",
+		fmt.Fprintf(stderr, "heddle: this project is not trusted, so this does not count: %s. If you trust it, add %q to trustedProjects in %s\n",
 			strings.Join(found.Withheld, ", "), p.project(), filepath.Join(p.home, "settings.json"))
 	}
 	for _, c := range found.Unapproved {

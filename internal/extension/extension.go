@@ -88,9 +88,10 @@ type Found struct {
 	// has approved them.
 	Unapproved []mcp.Config
 	Hooks      []hook.Hook
+	NoHooks    bool // hooks are switched off, also those of skills
 	// Trusted says that the project's own files count in all that they say.
 	Trusted bool
-	// Withheld is what the project has and does not run because it is not trusted, in words.
+	// Withheld is what the project has and does not count because it is not trusted, in words.
 	Withheld []string
 	Skills   *skill.Catalog
 	Plugins  *plugin.Found

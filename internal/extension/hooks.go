@@ -12,7 +12,7 @@ import (
 // hooks reads the hooks of settings, of the settings of other programs, and of plugins.
 // A project's own run only if it is trusted: they are commands.
 func (f *finder) hooks() {
-	if f.Chosen.NoHooks {
+	if f.found.NoHooks = f.hooksOff(); f.found.NoHooks {
 		return
 	}
 	f.read(f.Granted.At("hooks"), "settings", nil)
@@ -31,6 +31,17 @@ func (f *finder) hooks() {
 		}
 	}
 	f.found.Hooks = hook.Dedupe(f.found.Hooks)
+}
+
+// hooksOff reports whether hooks are switched off. A project that is not trusted cannot do
+// that: the user's own may be what keeps watch over it.
+func (f *finder) hooksOff() bool {
+	said := f.Granted.At("disableAllHooks")
+	off := said != nil && string(said.JSON()) == "true"
+	if f.Chosen.NoHooks && !off {
+		f.found.Withheld = append(f.found.Withheld, "its disableAllHooks")
+	}
+	return off
 }
 
 // claude reads the hooks, and nothing else, of settings that another program keeps.

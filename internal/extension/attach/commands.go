@@ -103,7 +103,7 @@ func (c *Commands) Expand(ctx context.Context, name, args string) (x session.Exp
 	}
 	content, err := c.load(ctx, tool.Call{ID: "command", Scope: c.o.Scope}, s, args)
 	if err != nil {
-		return x, true, err
+		return x, true, c.forPerson(err)
 	}
 	called := "The user calls /" + name
 	if args != "" {

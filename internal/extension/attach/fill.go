@@ -3,12 +3,14 @@ package attach
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"heddle/internal/message"
+	"heddle/internal/permission"
 	"heddle/internal/skill"
 	"heddle/internal/tool"
 )
@@ -48,12 +50,12 @@ func part(call tool.Call, i int) tool.Call {
 
 // shell returns what a command prints, also if it fails: the text may be about that.
 func (c *Commands) shell(ctx context.Context, call tool.Call, s *skill.Skill, command string) (string, error) {
-	r, err := c.run(ctx, call, "Bash", map[string]string{"command": command, "description": "For /" + s.Name})
+	made, r, err := c.run(ctx, call, "Bash", map[string]string{"command": command, "description": "For /" + s.Name})
 	if err != nil {
 		return "", err
 	}
-	if r.Denied {
-		return "", fmt.Errorf("/%s (%s) runs `%s`. %s", s.Name, s.Path, command, textOf(r.Content))
+	if r.Denied || !c.offers("Bash") {
+		return "", &refusal{s, fmt.Sprintf("runs `%s`", command), made, textOf(r.Content)}
 	}
 	return strings.TrimSpace(textOf(r.Content)), nil
 }
@@ -72,10 +74,12 @@ func (c *Commands) file(ctx context.Context, call tool.Call, s *skill.Skill, nam
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return "@" + name, nil, nil
 	}
-	r, err := c.run(ctx, call, "Read", map[string]string{"file_path": path})
+	made, r, err := c.run(ctx, call, "Read", map[string]string{"file_path": path})
 	switch {
 	case err != nil:
 		return "", nil, err
+	case r.Denied || !c.offers("Read"):
+		return "", nil, &refusal{s, "reads " + name, made, textOf(r.Content)}
 	case r.IsError:
 		return "", nil, fmt.Errorf("/%s (%s) reads %s. %s", s.Name, s.Path, name, textOf(r.Content))
 	}
@@ -87,12 +91,58 @@ func (c *Commands) file(ctx context.Context, call tool.Call, s *skill.Skill, nam
 	return fmt.Sprintf("@%s\n<file path=%q>\n%s\n</file>\n", name, path, escape(textOf(r.Content))), images, nil
 }
 
-func (c *Commands) run(ctx context.Context, call tool.Call, name string, fields map[string]string) (tool.Result, error) {
+// run makes a call, and returns it with its result.
+func (c *Commands) run(ctx context.Context, call tool.Call, name string, fields map[string]string) (tool.Call, tool.Result, error) {
 	raw, err := json.Marshal(fields)
 	if err != nil {
-		return tool.Result{}, err
+		return call, tool.Result{}, err
 	}
 	call.Name, call.Input = name, raw
 	r := c.o.Pool().Call(ctx, call)
-	return r, context.Cause(ctx)
+	return call, r, context.Cause(ctx)
+}
+
+func (c *Commands) offers(name string) bool {
+	_, ok := c.o.Pool().Get(name)
+	return ok
+}
+
+// refusal is the error of a part of a text that may not run. As it stands, it is for a model.
+type refusal struct {
+	skill *skill.Skill
+	what  string // that it does
+	call  tool.Call
+	text  string // that the model reads
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("/%s (%s) %s. %s", r.skill.Name, r.skill.Path, r.what, r.text)
+}
+
+// forPerson words an error for whoever called a command and can permit what it needs.
+func (c *Commands) forPerson(err error) error {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok {
+		return err
+	}
+	what := fmt.Sprintf("/%s (%s) %s", r.skill.Name, r.skill.Path, r.what)
+	t, ok := c.o.Pool().Get(r.call.Name)
+	if !ok {
+		return fmt.Errorf("%s, and the tool %s is not there: flags or rules have taken it away", what, r.call.Name)
+	}
+	v := c.o.Gate.Judge(t, r.call)
+	if v.Behavior == permission.Allow {
+		return err // then it was not the rules
+	}
+	var rules []string
+	for _, u := range v.Suggestions {
+		for _, rule := range u.Rules {
+			rules = append(rules, rule.String())
+		}
+	}
+	permit := ""
+	if len(rules) > 0 {
+		permit = fmt.Sprintf(". To permit it, add %s to permissions.allow of your settings, or to --allowedTools", strings.Join(rules, ", "))
+	}
+	return fmt.Errorf("%s, which is not permitted: %s%s", what, v.Reason, permit)
 }
