@@ -31,8 +31,11 @@ func runMCP(ctx context.Context, args []string, std stdio) error {
 		}
 		names = append(names, c.name)
 	}
-	return usagef("mcp: there is no %q%s; there are %s and %s", args[0], didYouMean(args[0], "", names),
-		strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	words := strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	if strings.HasPrefix(args[0], "-") {
+		return usagef("mcp: before %s, say what to do; there are %s", args[0], words)
+	}
+	return usagef("mcp: there is no %q%s; there are %s", args[0], didYouMean(args[0], "", names), words)
 }
 
 func helpMCP(w io.Writer) error {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,9 @@ func addServer(_ context.Context, args []string, std stdio) error {
 	}
 	fs := a.set()
 	rest, done, err := parse(fs, own, std, addUsage)
+	if err != nil && len(own) == len(args) { // flags of the command were taken for flags of add
+		return usagef("%v; the command of a server stands after two dashes", err)
+	}
 	if done || err != nil {
 		return err
 	}
@@ -182,8 +186,8 @@ func (a *addFlags) check(name string, layer config.Layer, stderr io.Writer) erro
 		return nil
 	}
 	for _, values := range []map[string]string{a.entry.Env, a.entry.Headers} {
-		for key, value := range values {
-			if looksSecret(key, value) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if looksSecret(key, values[key]) {
 				fmt.Fprintf(stderr, "heddle: the value of %s looks like a secret, and %s is for all who have the project: write ${VAR} there, and keep the value in the environment\n", key, projectServers)
 			}
 		}

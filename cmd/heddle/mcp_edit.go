@@ -86,16 +86,7 @@ func (d *document) replace(old hujson.Value, value any) error {
 // insert adds a member at the end of an object, written like those that are there.
 func (d *document) insert(object hujson.Value, name string, value any) error {
 	o := object.Value.(*hujson.Object)
-	brace := object.EndOffset - 1
-	body := d.text[object.StartOffset+1 : brace]
-	spread := len(o.Members) == 0 || bytes.IndexByte(body, '\n') >= 0
-	unit, prefix := "", ""
-	if spread {
-		unit, prefix = d.unit(), d.indent(object.StartOffset)
-		if prefix += unit; len(o.Members) > 0 && d.starts(o.Members[0].Name.StartOffset) {
-			prefix = d.indent(o.Members[0].Name.StartOffset)
-		}
-	}
+	prefix, unit, spread := d.style(object)
 	key, err := encode(name, "", "")
 	if err != nil {
 		return err
@@ -104,29 +95,39 @@ func (d *document) insert(object hujson.Value, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	text = key + ": " + text
-	end := brace - len(o.AfterExtra) + len(bytes.TrimRight(o.AfterExtra, " \t\r\n")) // behind comments
-	comma := false
+	text = key + ": " + d.lines(text)
 	if n := len(o.Members); n > 0 {
-		last := o.Members[n-1].Value
-		if comma = last.AfterExtra != nil; !comma {
+		if last := o.Members[n-1].Value; last.AfterExtra != nil { // a comma follows already
+			text += ","
+		} else {
 			d.edits = append(d.edits, edit{last.EndOffset, last.EndOffset, ","})
 		}
 	}
-	if comma {
-		text += ","
-	}
-	if !spread {
+	brace := object.EndOffset - 1
+	end := brace - len(o.AfterExtra) + len(bytes.TrimRight(o.AfterExtra, " \t\r\n")) // behind comments
+	switch {
+	case !spread:
 		d.edits = append(d.edits, edit{end, end, " " + text})
-		return nil
-	}
-	text = d.line + prefix + d.lines(text)
-	if bytes.IndexByte(d.text[end:brace], '\n') >= 0 {
-		d.edits = append(d.edits, edit{end, end, text})
-	} else {
-		d.edits = append(d.edits, edit{end, brace, text + d.line + d.indent(object.StartOffset)})
+	case bytes.IndexByte(d.text[end:brace], '\n') >= 0:
+		d.edits = append(d.edits, edit{end, end, d.line + prefix + text})
+	default:
+		d.edits = append(d.edits, edit{end, brace, d.line + prefix + text + d.line + d.indent(object.StartOffset)})
 	}
 	return nil
+}
+
+// style says how the members of an object are written: spread over lines, each after
+// prefix, or all in one.
+func (d *document) style(object hujson.Value) (prefix, unit string, spread bool) {
+	o := object.Value.(*hujson.Object)
+	if len(o.Members) > 0 && bytes.IndexByte(d.text[object.StartOffset:object.EndOffset], '\n') < 0 {
+		return "", "", false
+	}
+	unit = d.unit()
+	if len(o.Members) > 0 && d.starts(o.Members[0].Name.StartOffset) {
+		return d.indent(o.Members[0].Name.StartOffset), unit, true
+	}
+	return d.indent(object.StartOffset) + unit, unit, true
 }
 
 // remove takes a member out of an object, with its line but not with comments around it:

@@ -29,7 +29,7 @@ func listServers(ctx context.Context, args []string, std stdio) error {
 	broken := b.tellProblems(std.err)
 	if *asJSON {
 		err = printJSON(std.out, servers)
-	} else {
+	} else if len(servers) > 0 || !broken {
 		err = printServers(std.out, servers)
 	}
 	for _, s := range servers {
