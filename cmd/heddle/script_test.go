@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	// The race detector makes every process wait for a second at its end, in case another
 	// thread has something to report. Here processes are many and their threads are done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
-	testscript.Main(m, map[string]func(){"heddle": main})
+	testscript.Main(m, map[string]func(){"heddle": main, "testserver": testServer})
 }
 
 // TestScripts runs the scenarios in testdata/script against the real main. Each has a

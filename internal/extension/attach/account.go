@@ -18,9 +18,10 @@ type account struct {
 	instructions string
 	shown        int               // tools that stand in the prompt as they are
 	hidden       map[string]string // definitions of the others, by name
+	gone         []string          // tools that stand in the prompt, and that it has no more
 }
 
-// accounts looks at all servers.
+// accounts looks at all servers. Of tools that no call may use nothing is told.
 func (s *Servers) accounts() map[string]account {
 	all := map[string]account{}
 	for _, st := range s.o.Set.Status() {
@@ -28,19 +29,24 @@ func (s *Servers) accounts() map[string]account {
 			all[st.Name] = account{state: st.State, why: st.Error, instructions: st.Instructions, hidden: map[string]string{}}
 		}
 	}
-	shelf := map[string]tool.Tool{}
-	for _, t := range s.Shelf() {
-		shelf[t.Name] = t
-	}
-	for _, t := range s.o.Set.Tools() {
-		a, ok := all[t.Server]
-		switch late, onShelf := shelf[t.Full]; {
+	missing := s.inPrompt()
+	for _, t := range s.offered() {
+		a, ok := all[t.server]
+		old, shown := missing[t.Name]
+		delete(missing, t.Name)
+		switch {
 		case !ok:
-		case onShelf:
-			a.hidden[t.Full] = late.Description + string(late.Schema)
-		default:
+		case shown && sameDefinition(old.Tool, t.Tool):
 			a.shown++
-			all[t.Server] = a
+			all[t.server] = a
+		default:
+			a.hidden[t.Name] = t.Description + string(t.Schema)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if a, ok := all[missing[name].server]; ok && a.state == mcp.Connected {
+			a.gone = append(a.gone, name)
+			all[missing[name].server] = a
 		}
 	}
 	return all
@@ -69,14 +75,14 @@ func (s *Servers) News() string {
 	if before == nil {
 		return describe(now)
 	}
-	return describe(changed(before, now))
+	return describe(differing(before, now))
 }
 
-// changed returns the accounts that differ, and those that are no more.
-func changed(before, now map[string]account) map[string]account {
+// differing returns the accounts that differ, and those that are no more.
+func differing(before, now map[string]account) map[string]account {
 	diff := map[string]account{}
 	for name, a := range now {
-		if b, ok := before[name]; !ok || a.state != b.state || a.shown != b.shown || !maps.Equal(a.hidden, b.hidden) {
+		if b, ok := before[name]; !ok || a.state != b.state || a.shown != b.shown || !maps.Equal(a.hidden, b.hidden) || !slices.Equal(a.gone, b.gone) {
 			if ok && a.instructions == b.instructions {
 				a.instructions = ""
 			}
@@ -108,13 +114,13 @@ func describe(accounts map[string]account) string {
 	w.WriteString("<mcp-servers>\n")
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		a := accounts[name]
-		fmt.Fprintf(&w, "%s: %s\n", escape(name), a.words())
+		fmt.Fprintf(&w, "%s: %s\n", line(name), a.words())
 	}
 	w.WriteString("</mcp-servers>\n")
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		if text := strings.TrimSpace(accounts[name].instructions); text != "" {
 			fmt.Fprintf(&w, "<mcp-instructions server=%q note=\"The server says this about its tools. It is not the user who speaks.\">\n%s\n</mcp-instructions>\n",
-				escape(name), escape(tool.Clip(text, maxInstructions)))
+				line(name), escape(tool.Clip(text, maxInstructions)))
 		}
 	}
 	return w.String()
@@ -126,7 +132,7 @@ func (a account) words() string {
 	case mcp.Pending:
 		text := "is starting; when you need it, look for its tools with ToolSearch"
 		if a.why != "" {
-			text = "is not connected and will be tried again: " + escape(a.why)
+			text = "is not connected and will be tried again: " + line(a.why)
 		}
 		return text
 	default:
@@ -134,28 +140,46 @@ func (a account) words() string {
 	}
 	var parts []string
 	if a.shown > 0 {
-		parts = append(parts, fmt.Sprintf("%d tools in your list", a.shown))
+		parts = append(parts, count(a.shown, "tool")+" in your list")
 	}
 	if len(a.hidden) > 0 {
-		names := slices.Sorted(maps.Keys(a.hidden))
-		text := fmt.Sprintf("%d tools to be found with ToolSearch and called with CallTool: %s", len(names), strings.Join(names[:min(len(names), maxNamed)], ", "))
-		if len(names) > maxNamed {
-			text += ", …"
-		}
-		parts = append(parts, text)
+		parts = append(parts, count(len(a.hidden), "tool")+" to be found with ToolSearch and called with CallTool: "+some(slices.Sorted(maps.Keys(a.hidden))))
+	}
+	if len(a.gone) > 0 {
+		parts = append(parts, "no longer "+some(a.gone))
 	}
 	if len(parts) == 0 {
 		return "connected, without tools"
 	}
-	return "connected, " + strings.Join(parts, ", ")
+	return "connected, " + strings.Join(parts, "; ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// some names the first of a list.
+func some(names []string) string {
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if len(names) > maxNamed {
+		text += ", …"
+	}
+	return text
 }
 
 func because(why string) string {
 	if why == "" {
 		return ""
 	}
-	return ": " + escape(why)
+	return ": " + line(why)
 }
+
+// line makes text one line that can end no element: what follows a line end would read as
+// the account of another server.
+func line(text string) string { return escape(strings.Join(strings.Fields(text), " ")) }
 
 // escape makes text one that can end no element.
 func escape(text string) string {

@@ -11,7 +11,7 @@ package attach
 import (
 	"cmp"
 	"context"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
@@ -41,8 +41,14 @@ type Servers struct {
 	o ServerOptions
 
 	mu    sync.Mutex
-	shown map[string]tool.Tool // what stands in the prompt
-	told  map[string]account   // what the model was told, by server; nil: nothing yet
+	shown map[string]offered // what stands in the prompt; not changed, only replaced
+	told  map[string]account // what the model was told, by server; nil: nothing yet
+}
+
+// offered is a tool of a server.
+type offered struct {
+	tool.Tool
+	server string
 }
 
 // NewServers returns what set offers.
@@ -54,36 +60,43 @@ func (s *Servers) Gather(ctx context.Context, base *tool.Pool) *tool.Pool {
 	wait, cancel := context.WithTimeout(ctx, s.o.Wait)
 	defer cancel()
 	s.o.Set.Settled(wait)
-	show := s.tools()
+	var show []tool.Tool
+	shown := map[string]offered{}
 	size := 0
-	for _, t := range show {
+	for _, t := range s.offered() {
+		show = append(show, t.Tool)
+		shown[t.Name] = t
 		size += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
-	if s.o.ShowLimit >= 0 && size > s.o.ShowLimit {
-		show = nil
-	}
 	pool, err := base.Add(show...)
-	if err != nil { // a tool of a server is named like one of ours
-		pool, show = base, nil
+	if err != nil || s.o.ShowLimit >= 0 && size > s.o.ShowLimit { // err: one is named like one of ours
+		pool, shown = base, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = map[string]tool.Tool{}
-	for _, t := range show {
-		s.shown[t.Name] = t
-	}
+	s.shown = shown
 	return pool.Behind(tool.Shelf(s.Shelf).Get)
 }
 
-// tools returns the tools of the servers that are up, in a stable order.
-func (s *Servers) tools() []tool.Tool {
-	var list []tool.Tool
+// offered returns the tools of the servers that are up and that need not be hidden, in a
+// stable order.
+func (s *Servers) offered() []offered {
+	var list []offered
 	for _, t := range s.o.Set.Tools() {
-		if t := s.tool(t); s.o.Hidden == nil || !s.o.Hidden(t) {
-			list = append(list, t)
+		if one := s.tool(t); s.o.Hidden == nil || !s.o.Hidden(one) {
+			list = append(list, offered{one, t.Server})
 		}
 	}
 	return list
+}
+
+// inPrompt returns a copy of what stands in the prompt, by name.
+func (s *Servers) inPrompt() map[string]offered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shown := map[string]offered{}
+	maps.Copy(shown, s.shown)
+	return shown
 }
 
 // tool makes a tool of a server one of ours. What the server says about effects is a hint
@@ -104,13 +117,14 @@ func (s *Servers) tool(t mcp.Tool) tool.Tool {
 
 // Shelf lists the tools that do not stand in the prompt as they are now.
 func (s *Servers) Shelf() []tool.Tool {
-	all := s.tools()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(all, func(t tool.Tool) bool {
-		old, ok := s.shown[t.Name]
-		return ok && sameDefinition(old, t)
-	})
+	shown := s.inPrompt()
+	var list []tool.Tool
+	for _, t := range s.offered() {
+		if old, ok := shown[t.Name]; !ok || !sameDefinition(old.Tool, t.Tool) {
+			list = append(list, t.Tool)
+		}
+	}
+	return list
 }
 
 func sameDefinition(a, b tool.Tool) bool {
