@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"heddle/internal/agent"
@@ -43,7 +44,8 @@ type attachment struct {
 	servers  *mcp.Set        // nil: none
 	offers   *attach.Servers // of servers
 	commands *attach.Commands
-	loads    bool // the model has the tool that loads skills
+	loads    bool                      // the model has the tool that loads skills
+	pool     atomic.Pointer[tool.Pool] // the tools as they are now
 }
 
 // attachTo puts everything into the parts of a session: base are the tools without any
@@ -52,6 +54,7 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	a.runner = hook.NewRunner(a.hookOptions(parts), a.found.Hooks)
 	a.hooks = attach.NewHooks(a.runner, attach.HookOptions{
 		Scope: parts.Scope, Model: func() string { return parts.Model }, Tasks: func() []task.Snapshot { return running(parts.Tasks) },
+		Gate: parts.Gate, Tool: func(name string) (tool.Tool, bool) { return a.pool.Load().Get(name) },
 	})
 	parts.Hooks = a.hooks
 	parts.Dialog.Around(a.hooks.Asker)
@@ -74,8 +77,13 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 		return nil, err
 	}
 	parts.Tools = wrap(base)
+	a.pool.Store(parts.Tools)
 	if a.offers != nil {
-		parts.Gather = func(ctx context.Context) *tool.Pool { return wrap(a.offers.Gather(ctx, base)) }
+		parts.Gather = func(ctx context.Context) *tool.Pool {
+			all := wrap(a.offers.Gather(ctx, base))
+			a.pool.Store(all)
+			return all
+		}
 		parts.News, parts.Servers = a.offers.News, a.offers.Status
 	}
 	brief := parts.Brief
@@ -170,7 +178,7 @@ func (a *attachment) brief() string {
 
 func (a *attachment) hookOptions(parts *session.Parts) hook.Options {
 	o := hook.Options{
-		Session: parts.ID, Transcript: a.log.path, Dir: a.dir, Project: a.project(), Env: a.env, Within: markOf(parts.ID), Spill: parts.Scope.Spill,
+		Session: parts.ID, Transcript: a.log.path, Dir: a.dir, Place: parts.Scope.Dir, Project: a.project(), Env: a.env, Within: markOf(parts.ID), Spill: parts.Scope.Spill,
 		Mode: func() string { return string(parts.Gate.Mode()) }, Tell: a.tell,
 		Ask: func(ctx context.Context, model, prompt string) (string, error) {
 			return a.models.ask(ctx, cmp.Or(model, parts.Model), prompt)
@@ -186,7 +194,7 @@ func (a *attachment) hookOptions(parts *session.Parts) hook.Options {
 			if err != nil {
 				return false, err
 			}
-			t, ok := parts.Tools.Get(c.Name)
+			t, ok := a.pool.Load().Get(c.Name)
 			if !ok {
 				return false, fmt.Errorf("there is no tool %s", c.Name)
 			}

@@ -18,7 +18,7 @@ func (r *Runner) payload(e Event, input map[string]any, c *tool.Call) ([]byte, e
 	maps.Copy(all, input)
 	all["session_id"] = r.o.Session
 	all["transcript_path"] = r.o.Transcript
-	all["cwd"] = r.o.Dir
+	all["cwd"] = r.place(c)
 	all["hook_event_name"] = e
 	if r.o.Mode != nil {
 		all["permission_mode"] = r.o.Mode()
@@ -33,6 +33,18 @@ func (r *Runner) payload(e Event, input map[string]any, c *tool.Call) ([]byte, e
 		return nil, fmt.Errorf("encode the input of %s hooks: %w", e, err)
 	}
 	return text.Bytes(), nil
+}
+
+// place is where the agent works now, which the paths of a call are relative to. Commands of
+// hooks start where the session did, wherever that is.
+func (r *Runner) place(c *tool.Call) string {
+	switch {
+	case c != nil && c.Scope != nil:
+		return c.Scope.Dir()
+	case r.o.Place != nil:
+		return r.o.Place()
+	}
+	return r.o.Dir
 }
 
 // variables are what ${NAME} stands for where there is no shell to expand it.

@@ -196,7 +196,7 @@ func TestWhatHooksAroundACallAreTold(t *testing.T) {
 			r := runner(t, o, sh(PreToolUse, "cat > before; "+changes), sh(PostToolUse, "cat > after"), sh(PostToolUseFailure, "cat > after"))
 			through(t, r, answers(c.res))
 			common := map[string]any{
-				"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": o.Dir, "permission_mode": "default", "agent_id": "a7",
+				"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default", "agent_id": "a7",
 				"tool_name": "Bash", "tool_use_id": "c1", "tool_input": map[string]any{"command": "ls"}, "hook_event_name": "PreToolUse",
 			}
 			if diff := cmp.Diff(common, readObject(t, filepath.Join(o.Dir, "before"))); diff != "" {

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Session, Transcript string
 	Dir                 string          // where commands start
+	Place               func() string   // where the agent works now, as hooks are told; nil: in Dir
 	Project             string          // the root of the project
 	Mode                func() string   // the permission mode; nil: hooks are not told
 	Env                 func() []string // the environment of commands; nil: that of this program

@@ -43,6 +43,18 @@ func TestWhatAHookIsTold(t *testing.T) {
 	}
 }
 
+// Commands of hooks do not follow the agent to another place, but are told of it.
+func TestHooksAreToldWhereTheAgentWorks(t *testing.T) {
+	t.Parallel()
+	var said told
+	o := options(t, &said)
+	o.Place = func() string { return "/elsewhere" }
+	runner(t, o, sh(Stop, `cat > input`)).Fire(t.Context(), Stop, "", nil, nil)
+	if got := readObject(t, filepath.Join(o.Dir, "input"))["cwd"]; got != "/elsewhere" {
+		t.Errorf("cwd is %v, want /elsewhere", got)
+	}
+}
+
 func quote(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)

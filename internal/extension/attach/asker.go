@@ -8,6 +8,7 @@ import (
 
 	"heddle/internal/hook"
 	"heddle/internal/permission"
+	"heddle/internal/tool"
 )
 
 // Asker lets hooks answer questions before next does, and tells them of those that wait
@@ -51,6 +52,9 @@ func (h *Hooks) decide(ctx context.Context, q permission.Question) (a permission
 	if p.Behavior != hook.Allow {
 		return permission.Answer{Message: p.Message, Interrupt: p.Interrupt}, true, nil
 	}
+	if h.needsPerson(q.Call) || p.UpdatedInput != nil && h.needsPerson(withInput(q.Call, p.UpdatedInput)) {
+		return a, false, nil
+	}
 	a = permission.Answer{Allow: true, Input: p.UpdatedInput}
 	if len(p.UpdatedPermissions) > 0 {
 		if err := json.Unmarshal(p.UpdatedPermissions, &a.Updates); err != nil {
@@ -58,6 +62,25 @@ func (h *Hooks) decide(ctx context.Context, q permission.Question) (a permission
 		}
 	}
 	return a, true, nil
+}
+
+// needsPerson reports whether a hook's consent to a call does not count: an ask rule is about
+// it, or it is one that is asked for in every mode.
+func (h *Hooks) needsPerson(c tool.Call) bool {
+	t, ok := h.o.Tool(c.Name)
+	if !ok {
+		return true
+	}
+	if v := h.o.Gate.Judge(t, c); v.Behavior != permission.Allow && v.Rule != nil {
+		return true
+	}
+	anything := permission.NewGate(permission.Settings{Mode: permission.Bypass}, nil)
+	return anything.Judge(t, c).Behavior != permission.Allow
+}
+
+func withInput(c tool.Call, input json.RawMessage) tool.Call {
+	c.Input = input
+	return c
 }
 
 // notify tells hooks that something waits, while it does: done ends those that still run.

@@ -12,6 +12,7 @@ import (
 	"heddle/internal/hook"
 	"heddle/internal/message"
 	"heddle/internal/model"
+	"heddle/internal/permission"
 	"heddle/internal/task"
 	"heddle/internal/tool"
 )
@@ -21,6 +22,10 @@ type HookOptions struct {
 	Scope *tool.Scope
 	Model func() string          // that is in use
 	Tasks func() []task.Snapshot // that run in the background
+	// Gate and Tool tell whether a call needs a person. Tool is not called before the
+	// session has its tools.
+	Gate *permission.Gate
+	Tool func(name string) (tool.Tool, bool)
 }
 
 // Hooks runs the hooks of one agent at the turning points of its session. It is the
