@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"heddle/internal/config"
 )
 
 // approvals are the servers of a project's .mcp.json that a person lets start, by name.
@@ -16,13 +18,16 @@ import (
 // command, and the next pull may bring another.
 type approvals map[string]string
 
-func (p place) approvalFile() string {
-	return filepath.Join(place{p.project(), p.home}.projectDir(), "approved-servers.json")
+// approvalFile is where approvals of the servers in a file are kept: they hold wherever in
+// the project heddle is started.
+func (p place) approvalFile(file string) string {
+	return filepath.Join(place{filepath.Dir(file), p.home}.projectDir(), "approved-servers.json")
 }
 
-// approvals reads what was approved. A file that cannot be read approves nothing.
-func (p place) approvals() (approvals, error) {
-	text, err := os.ReadFile(p.approvalFile())
+// approvals reads what of a file was approved. Approvals that cannot be read approve nothing.
+func (p place) approvals(file string) (approvals, error) {
+	path := p.approvalFile(file)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -31,7 +36,7 @@ func (p place) approvals() (approvals, error) {
 		err = json.Unmarshal(text, &a)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which MCP servers are approved: %s: %w", p.approvalFile(), err)
+		return nil, &config.Problem{Origin: config.Origin{Layer: config.User, File: path}, Text: fmt.Sprintf("cannot read which MCP servers are approved: %v; remove the file, and approve them anew", err)}
 	}
 	return a, nil
 }
@@ -39,21 +44,30 @@ func (p place) approvals() (approvals, error) {
 // covers reports whether the server was approved as it stands.
 func (a approvals) covers(name string, entry []byte) bool { return a[name] == fingerprint(entry) }
 
-// approve lets a server start as it stands.
-func (p place) approve(name string, entry []byte) error {
-	a, err := p.approvals()
+// approve lets a server of a file start as it stands.
+func (p place) approve(file, name string, entry []byte) error {
+	return p.changeApprovals(file, func(a approvals) { a[name] = fingerprint(entry) })
+}
+
+// withdraw forgets that a server was approved: one that comes back with a clone waits anew.
+func (p place) withdraw(file, name string) error {
+	return p.changeApprovals(file, func(a approvals) { delete(a, name) })
+}
+
+func (p place) changeApprovals(file string, change func(approvals)) error {
+	a, err := p.approvals(file)
 	if err != nil {
 		return err
 	}
 	if a == nil {
 		a = approvals{}
 	}
-	a[name] = fingerprint(entry)
+	change(a)
 	text, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(p.approvalFile(), append(text, '\n'), 0o600)
+	return replaceFile(p.approvalFile(file), append(text, '\n'), 0o600)
 }
 
 func fingerprint(entry []byte) string {
@@ -65,6 +79,8 @@ func fingerprint(entry []byte) string {
 func replaceFile(path string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // a link stays one
+	} else if _, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("%s is a link that leads nowhere; mend or remove it", path)
 	}
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()

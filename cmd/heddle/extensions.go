@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"heddle/internal/config"
@@ -13,9 +15,14 @@ import (
 
 // bring finds what people brought along for a conversation.
 func bring(p place, o *options, layers, granted *config.Layers, set settings) (*extension.Found, error) {
-	approved, err := p.approvals()
-	if err != nil {
-		return nil, err
+	var problems []*config.Problem
+	approved := func(file, name string, entry []byte) bool {
+		a, err := p.approvals(file)
+		var wrong *config.Problem
+		if errors.As(err, &wrong) && !slices.ContainsFunc(problems, func(x *config.Problem) bool { return *x == *wrong }) {
+			problems = append(problems, wrong)
+		}
+		return a.covers(name, entry)
 	}
 	user, err := os.UserHomeDir()
 	if err != nil {
@@ -25,7 +32,7 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 		Dir: p.dir, Project: p.project(), Home: p.home, UserHome: user,
 		Granted: granted, Chosen: set.broughtSettings, Trusted: granted == layers,
 		Flags:    extension.Flags{Bare: o.bare, Servers: o.serverConfigs, Strict: o.strictServers, Plugins: o.pluginDirs},
-		Approved: approved.covers, Getenv: os.LookupEnv,
+		Approved: approved, Getenv: os.LookupEnv,
 	}
 	if o.sourcesSet {
 		find.Sources = []config.Layer{}
@@ -37,6 +44,7 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 	if err != nil {
 		return nil, usageError{err.Error()}
 	}
+	found.Problems = append(found.Problems, problems...)
 	return found, nil
 }
 

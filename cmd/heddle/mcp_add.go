@@ -144,7 +144,7 @@ func (a *addFlags) write(p place, name string, std stdio) error {
 		return err
 	}
 	if layer == config.Project { // who writes it wants it to start
-		if err := p.approve(name, changed.get(name).JSON()); err != nil {
+		if err := p.approve(path, name, changed.get(name).JSON()); err != nil {
 			return fmt.Errorf("the server was added, but it is not approved: %w", err)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -54,7 +53,7 @@ func approveServers(_ context.Context, args []string, std stdio) error {
 // what counts, so that is shown too: it names variables that the command will have.
 func (b brought) approveAloud(c mcp.Config, std stdio) error {
 	fmt.Fprintf(std.out, "%s: %s\n  as it stands in %v: %s\n", plainLine(c.Name), plainLine(c.Where()), c.Origin, plainLine(string(c.Raw)))
-	if err := b.approve(c.Name, c.Raw); err != nil {
+	if err := b.approve(c.Origin.File, c.Name, c.Raw); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(std.out, "  approved; when the entry changes, it has to be approved again")
@@ -78,18 +77,4 @@ func (b brought) notWaiting(name string, std stdio) error {
 	}
 	_, err = fmt.Fprintf(std.out, "The MCP server %q %s.\n", name, why)
 	return err
-}
-
-// withdraw forgets that a server was approved: one that comes back with a clone waits anew.
-func (p place) withdraw(name string) error {
-	a, err := p.approvals()
-	if err != nil || a[name] == "" {
-		return err
-	}
-	delete(a, name)
-	text, err := json.MarshalIndent(a, "", "  ")
-	if err != nil {
-		return err
-	}
-	return replaceFile(p.approvalFile(), append(text, '\n'), 0o600)
 }

@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"heddle/internal/config"
+	"heddle/internal/extension"
 )
 
 // serverFile is a file that servers stand in, as it is now. What a change does not touch
@@ -152,21 +154,9 @@ func (p place) serverFiles() (list []serverFile) {
 	add := func(layer config.Layer, path string) { list = append(list, serverFile{layer: layer, path: path}) }
 	project := p.project()
 	user, _ := os.UserHomeDir() // without one nothing is the user's
-	dirs, top := []string{}, 1
-	for dir := p.dir; ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		_, err := os.Lstat(filepath.Join(dir, ".git"))
-		if err == nil || dir == project {
-			top = len(dirs)
-		}
-		if err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	for _, dir := range dirs[:top] {
-		if user == "" || !sameFile(dir, user) {
-			add(config.Project, filepath.Join(dir, projectServers))
-		}
+	find := extension.Options{Dir: p.dir, Project: project, UserHome: user}
+	for _, dir := range slices.Backward(find.ProjectDirs()) {
+		add(config.Project, filepath.Join(dir, projectServers))
 	}
 	add(config.Local, filepath.Join(project, ".heddle", "settings.local.json"))
 	if own := filepath.Join(project, ".heddle"); !sameFile(own, p.home) {

@@ -57,7 +57,7 @@ func removeServer(_ context.Context, args []string, std stdio) error {
 		return err
 	}
 	if filepath.Base(from.path) == projectServers {
-		if err := p.withdraw(name); err != nil {
+		if err := p.withdraw(from.path, name); err != nil {
 			return fmt.Errorf("the server was removed, but its approval was not: %w", err)
 		}
 	}

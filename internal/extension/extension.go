@@ -67,9 +67,9 @@ type Options struct {
 	// Sources are the layers among Local, Project and User to look at; nil: all.
 	Sources []config.Layer
 	Flags
-	// Approved reports whether a server of the project's .mcp.json may start, as its
+	// Approved reports whether a server of one of the project's own files may start, as its
 	// entry stands.
-	Approved func(name string, entry []byte) bool
+	Approved func(file, name string, entry []byte) bool
 	Getenv   func(string) (string, bool)
 }
 
@@ -148,26 +148,26 @@ func (f *finder) wants(l config.Layer) bool {
 	return !f.Bare && (f.Sources == nil || slices.Contains(f.Sources, l))
 }
 
-// projectDirs are the folders that the project's own files may lie in: from the top of the
-// checkout, or from the project, to the working directory.
-func (f *finder) projectDirs() []string {
-	dirs := []string{f.Dir}
-	top := f.Dir
-	for dir := f.Dir; ; dir = filepath.Dir(dir) {
-		if dir == f.Project || exists(filepath.Join(dir, ".git")) {
+// ProjectDirs are the folders that the project's own files may lie in: from the top of the
+// checkout, or from the project, to the working directory. What is nearer to that counts.
+func (o *Options) ProjectDirs() []string {
+	dirs := []string{o.Dir}
+	top := o.Dir
+	for dir := o.Dir; ; dir = filepath.Dir(dir) {
+		if dir == o.Project || exists(filepath.Join(dir, ".git")) {
 			top = dir
 		}
 		if exists(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	for dir := f.Dir; dir != top; {
+	for dir := o.Dir; dir != top; {
 		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
 	}
 	slices.Reverse(dirs)
 	// In the home directory, what lies there is the user's.
-	return slices.DeleteFunc(dirs, func(dir string) bool { return f.UserHome != "" && same(dir, f.UserHome) })
+	return slices.DeleteFunc(dirs, func(dir string) bool { return o.UserHome != "" && same(dir, o.UserHome) })
 }
 
 func exists(path string) bool {

@@ -118,7 +118,7 @@ func TestFindUntrusted(t *testing.T) {
 	w.everything()
 	f := w.find()
 	servers, held, hooks, skills := names(f)
-	check(t, "servers", servers, "mine=mine plugin:tools:db=db")
+	check(t, "servers", servers, "both=user mine=mine plugin:tools:db=db") // who waits takes nobody's place
 	check(t, "held back", held, "both=both top=top")
 	check(t, "hooks", hooks, "user claude-user plugin")
 	check(t, "skills", skills, "deploy=project greet=project heddle-setup=heddle review=heddle tools:dig=plugin tools")
@@ -132,7 +132,7 @@ func TestFindUntrusted(t *testing.T) {
 	if len(f.Problems) > 0 {
 		t.Errorf("problems: %v", f.Problems)
 	}
-	if len(f.Overridden) != 2 || f.Overridden[1].Name != "both" || !strings.HasSuffix(f.Overridden[1].By.File, "sub/.mcp.json") {
+	if len(f.Overridden) != 0 {
 		t.Errorf("overridden: %+v", f.Overridden)
 	}
 }
@@ -147,6 +147,9 @@ func TestFindTrusted(t *testing.T) {
 	check(t, "servers", servers, "both=both mine=mine plugin:theirs:x=x plugin:tools:db=db top=top")
 	check(t, "held back", held, "")
 	check(t, "hooks", hooks, "project user claude-user claude-local plugin")
+	if len(f.Overridden) != 2 || f.Overridden[1].Name != "both" || !strings.HasSuffix(f.Overridden[1].By.File, "sub/.mcp.json") {
+		t.Errorf("overridden: %+v", f.Overridden)
+	}
 	if len(f.Withheld) != 0 {
 		t.Errorf("withheld: %q", f.Withheld)
 	}
@@ -160,13 +163,15 @@ func TestFindApproved(t *testing.T) {
 		want   string
 	}{
 		{"by a person", func(o *Options) {
-			o.Approved = func(name string, entry []byte) bool { return name == "both" && string(entry) == `{"command":"both"}` }
+			o.Approved = func(_, name string, entry []byte) bool {
+				return name == "both" && string(entry) == `{"command":"both"}`
+			}
 		}, "both=both mine=mine plugin:tools:db=db"},
 		{"another entry", func(o *Options) {
-			o.Approved = func(name string, entry []byte) bool { return string(entry) == `{"command":"old"}` }
-		}, "mine=mine plugin:tools:db=db"},
+			o.Approved = func(_, name string, entry []byte) bool { return string(entry) == `{"command":"old"}` }
+		}, "both=user mine=mine plugin:tools:db=db"},
 		{"all", func(o *Options) { o.Chosen.AllServers = true }, "both=both mine=mine plugin:tools:db=db top=top"},
-		{"by name", func(o *Options) { o.Chosen.Enabled = []string{"top"} }, "mine=mine plugin:tools:db=db top=top"},
+		{"by name", func(o *Options) { o.Chosen.Enabled = []string{"top"} }, "both=user mine=mine plugin:tools:db=db top=top"},
 		{"disabled", func(o *Options) { o.Chosen.AllServers, o.Chosen.Disabled = true, []string{"top"} }, "both=both mine=mine plugin:tools:db=db top=top"},
 		{"strict", func(o *Options) { o.Strict, o.Servers = true, []string{`{"mcpServers": {"f": {"command": "f"}}}`} }, "f=f"},
 		{"bare", func(o *Options) {

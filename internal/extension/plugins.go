@@ -43,7 +43,7 @@ func (f *finder) plugins() error {
 // projectPlugins are the folders in which the project may have plugins.
 func (f *finder) projectPlugins() []string {
 	var dirs []string
-	for _, dir := range f.projectDirs() {
+	for _, dir := range f.ProjectDirs() {
 		if dir = filepath.Join(dir, ".heddle"); !same(dir, f.Home) {
 			dirs = append(dirs, filepath.Join(dir, "plugins"))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,8 +33,13 @@ func (f *finder) servers() error {
 		add(f.parse(f.Granted.At("mcpServers"), "settings", nil))
 	}
 	if !f.Strict && f.wants(config.Project) {
-		for _, dir := range f.projectDirs() {
-			add(f.projectServers(filepath.Join(dir, projectFile)))
+		for _, dir := range f.ProjectDirs() {
+			free, held := f.projectServers(filepath.Join(dir, projectFile))
+			add(free) // what does not start takes nothing else's place
+			f.found.Unapproved = append(slices.DeleteFunc(f.found.Unapproved, func(c mcp.Config) bool {
+				nearer := func(n mcp.Config) bool { return n.Name == c.Name }
+				return slices.ContainsFunc(free, nearer) || slices.ContainsFunc(held, nearer)
+			}), held...)
 		}
 	}
 	for _, text := range f.Flags.Servers {
@@ -43,13 +49,7 @@ func (f *finder) servers() error {
 		}
 		add(f.parse(l, "--mcp-config", nil))
 	}
-	for _, c := range all {
-		if f.held(c) {
-			f.found.Unapproved = append(f.found.Unapproved, c)
-			continue
-		}
-		f.found.Servers = append(f.found.Servers, c)
-	}
+	f.found.Servers = slices.Collect(maps.Values(all))
 	byName := func(a, b mcp.Config) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(f.found.Servers, byName)
 	slices.SortFunc(f.found.Unapproved, byName)
@@ -98,23 +98,28 @@ func (f *finder) pluginServers() []mcp.Config {
 	return all
 }
 
-// projectServers reads a file that came with the project.
-func (f *finder) projectServers(path string) []mcp.Config {
+// projectServers reads a file that came with the project. Those that are held wait for a
+// person's approval.
+func (f *finder) projectServers(path string) (free, held []mcp.Config) {
 	l, err := config.File(config.Project, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
 		f.problem(problemsOf(err)...)
 	}
 	if l == nil {
-		return nil
+		return nil, nil
 	}
-	servers := f.parse(inside(l), projectFile, nil)
-	for i, c := range servers {
-		servers[i].Disabled = c.Disabled || slices.Contains(f.Chosen.Disabled, c.Name)
+	for _, c := range f.parse(inside(l), projectFile, nil) {
+		c.Disabled = c.Disabled || slices.Contains(f.Chosen.Disabled, c.Name)
+		if f.approved(path, c) {
+			free = append(free, c)
+		} else {
+			held = append(held, c)
+		}
 	}
-	return servers
+	return free, held
 }
 
 // inside returns the object with the servers: people leave the name around it out.
@@ -125,12 +130,10 @@ func inside(l *config.Layers) *config.Layers {
 	return l
 }
 
-// held reports whether a server waits for a person's approval.
-func (f *finder) held(c mcp.Config) bool {
-	if c.Source != projectFile || c.Disabled || f.Trusted || f.Chosen.AllServers || slices.Contains(f.Chosen.Enabled, c.Name) {
-		return false
-	}
-	return f.Approved == nil || !f.Approved(c.Name, c.Raw)
+// approved reports whether a server of a project's file may start, or never would.
+func (f *finder) approved(file string, c mcp.Config) bool {
+	return c.Disabled || f.Trusted || f.Chosen.AllServers || slices.Contains(f.Chosen.Enabled, c.Name) ||
+		f.Approved != nil && f.Approved(file, c.Name, c.Raw)
 }
 
 // flagServers reads what --mcp-config names.

@@ -39,7 +39,7 @@ func (f *finder) skills() {
 	}
 	if f.wants(config.Project) {
 		project := skill.Source{Layer: config.Project, Name: "project", Trusted: f.Trusted}
-		for _, dir := range f.projectDirs() {
+		for _, dir := range f.ProjectDirs() {
 			for _, name := range folders {
 				if sub := filepath.Join(dir, name); !same(sub, f.Home) {
 					add(&project, sub)

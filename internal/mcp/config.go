@@ -62,7 +62,10 @@ func Parse(l *config.Layers, source string, get func(string) (string, bool)) (se
 		}
 		e, err := config.Section[entry](one, "")
 		if err != nil {
-			problems = append(problems, listOf(err)...)
+			for _, p := range listOf(err) {
+				p.Text = fmt.Sprintf("MCP server %q: %s", name, p.Text)
+				problems = append(problems, p)
+			}
 			continue
 		}
 		for _, p := range config.Unknown[entry](one, "") {
@@ -137,7 +140,7 @@ func (c *Config) take(e entry) error {
 // check refuses what cannot work.
 func (c *Config) check() error {
 	if strings.TrimSpace(c.Name) == "" || len(c.Name) > maxName || strings.ContainsFunc(c.Name, isControl) {
-		return fmt.Errorf("want a name of 1 to %d characters", maxName)
+		return fmt.Errorf("want a name of 1 to %d bytes without control characters", maxName)
 	}
 	if c.Type == "stdio" {
 		if strings.TrimSpace(c.Command) == "" {
