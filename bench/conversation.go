@@ -27,21 +27,12 @@ func (b *bench) command(s *server, args ...string) (*exec.Cmd, error) {
 // firstRequest measures from the start of the process to the arrival of its
 // first request.
 func (b *bench) firstRequest() ([]row, error) {
-	var ours, bare []time.Duration
+	ours, err := b.firstRequests("")
+	if err != nil {
+		return nil, err
+	}
+	var bare []time.Duration
 	for range b.runs {
-		s, err := serve(0)
-		if err != nil {
-			return nil, err
-		}
-		cmd, err := b.command(s)
-		if err != nil {
-			return nil, err
-		}
-		begin := time.Now()
-		if _, err := timed(cmd); err != nil {
-			return nil, err
-		}
-		ours = append(ours, s.stop()[0].arrived.Sub(begin))
 		e, err := timed(exec.Command(b.hello))
 		if err != nil {
 			return nil, err
