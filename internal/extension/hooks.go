@@ -66,7 +66,11 @@ func (f *finder) read(l *config.Layers, source string, vars map[string]string) {
 	f.problem(problems...)
 	f.warning(warnings...)
 	if len(hooks) > 0 && ofProject(l.Here().Layer) && !f.Trusted {
-		f.found.Withheld = append(f.found.Withheld, fmt.Sprintf("%d hooks of %s", len(hooks), l.Here().File))
+		what := "the hook of "
+		if len(hooks) > 1 {
+			what = fmt.Sprintf("%d hooks of ", len(hooks))
+		}
+		f.found.Withheld = append(f.found.Withheld, what+l.Here().File)
 		return
 	}
 	f.found.Hooks = append(f.found.Hooks, hooks...)
