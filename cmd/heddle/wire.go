@@ -62,6 +62,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	first := brief(p, o, std.err) // is read while the rest goes on
 	found, err := bring(p, o, layers, granted, set)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Moved: log.moved, Version: version(), Prompt: prompt, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: brief(p, o, std.err),
+		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: first,
 	}
 	env := func() []string { return shell.Environment(os.Environ(), models.keyVariables(), environ(set.Env)) }
 	pool, err := addTools(&parts, p, o, set, env, std.err)

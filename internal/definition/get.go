@@ -12,7 +12,12 @@ import (
 
 // canonical is the same for allowed-tools, allowed_tools and allowedTools.
 func canonical(key string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, key)
 }
 
 // find returns nil if the key is not there or has no value.

@@ -14,11 +14,11 @@ import (
 
 // world is a home directory and a checkout with files.
 type world struct {
-	t *testing.T
+	t testing.TB
 	Options
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

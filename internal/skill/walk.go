@@ -90,6 +90,10 @@ func (w *walker) commands(dir, prefix string, depth int) []found {
 // enter lists a folder, links last: where a link leads to a neighbour, the neighbour's
 // own name counts. It lists nothing a second time, nor beyond the limits.
 func (w *walker) enter(dir string, depth int) []fs.DirEntry {
+	all, err := w.files.readDir(dir)
+	if errors.Is(err, fs.ErrNotExist) { // like most of them: nothing else is worth a look
+		return nil
+	}
 	real := w.files.real(dir)
 	if w.seen[real] {
 		return nil
@@ -99,11 +103,8 @@ func (w *walker) enter(dir string, depth int) []fs.DirEntry {
 		w.problems = append(w.problems, at(w.layer, dir, fmt.Sprintf("the folder is more than %d folders deep and was left out", maxDepth)))
 		return nil
 	}
-	all, err := w.files.readDir(dir)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			w.problems = append(w.problems, at(w.layer, dir, "cannot read the folder: "+reason(err)))
-		}
+		w.problems = append(w.problems, at(w.layer, dir, "cannot read the folder: "+reason(err)))
 		return nil
 	}
 	if left := max(maxFiles-w.count, 0); len(all) > left {
