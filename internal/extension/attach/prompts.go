@@ -30,7 +30,7 @@ func (c *Commands) prompt(ctx context.Context, name, typed string) (x session.Ex
 	all := c.o.Servers.o.Set.Prompts()
 	i := slices.IndexFunc(all, func(p mcp.Prompt) bool { return p.Full == name })
 	if i < 0 {
-		return x, fmt.Errorf("there is no prompt /%s; /mcp shows which servers are there", name)
+		return x, fmt.Errorf("there is no prompt /%s; %s", name, offering(all))
 	}
 	p := all[i]
 	args, err := arguments(p, typed)
@@ -56,6 +56,23 @@ func (c *Commands) prompt(ctx context.Context, name, typed string) (x session.Ex
 	}
 	x.Content = content
 	return x, nil
+}
+
+// offering says what prompts there are, to somebody who asked for another.
+func offering(all []mcp.Prompt) string {
+	const most = 10
+	const servers = "/mcp shows which servers are there"
+	if len(all) == 0 {
+		return servers
+	}
+	var names []string
+	for _, p := range all[:min(len(all), most)] {
+		names = append(names, "/"+p.Full)
+	}
+	if len(all) > most {
+		names = append(names, "…")
+	}
+	return "there are " + strings.Join(names, ", ") + "; " + servers
 }
 
 // arguments assigns words to the arguments of a prompt, in their order; the last gets all

@@ -5,6 +5,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ type Options struct {
 // Of returns the handler of a tool of a server: h, as a task.
 func (o Options) Of(server, name string, h Handler) tool.Handler {
 	return func(ctx context.Context, c tool.Call) tool.Result {
-		r := &runner{h: h, call: c, detail: Detail{Server: server, Tool: name}}
+		r := &runner{h: h, call: c, limit: o.Limit, detail: Detail{Server: server, Tool: name}}
 		t, err := o.Tasks.Start(task.Spec{
 			Kind: task.MonitorMCP, Owner: task.ID(c.Scope.Agent), Description: fmt.Sprintf("%s of the server %s", name, server), ToolUseID: c.ID,
 		}, r)
@@ -52,7 +53,7 @@ func (o Options) Of(server, name string, h Handler) tool.Handler {
 		if t.Attach(ctx, o.Budget) == task.Backgrounded {
 			return o.background(t.Snapshot())
 		}
-		return o.finished(r, t.Snapshot())
+		return r.finished(t.Snapshot())
 	}
 }
 
@@ -76,14 +77,15 @@ type data struct {
 	OutputSize   int    `json:"persistedOutputSize,omitempty"`
 }
 
-// finished is the result of a call that was waited for.
-func (o Options) finished(r *runner, s task.Snapshot) tool.Result {
+// finished is the result of a call that was waited for. It is given away: the task stays
+// known for a while, and what it held would stay with it.
+func (r *runner) finished(s task.Snapshot) tool.Result {
 	if r.result == nil { // it was stopped, or the handler failed inside heddle
 		return tool.Failf("The call ended without a result (%s): %s", s.Status, s.Error)
 	}
 	res := *r.result
-	d := data{TaskID: string(s.ID), Structured: res.Data}
-	res.Content, d.OutputSize = o.clip(res.Content, s.OutputFile)
+	r.result = nil
+	d := data{TaskID: string(s.ID), Structured: res.Data, OutputSize: r.size}
 	if d.OutputSize > 0 {
 		d.OutputPath = s.OutputFile
 	}
@@ -93,16 +95,16 @@ func (o Options) finished(r *runner, s task.Snapshot) tool.Result {
 
 // clip shortens the texts of a result that are too long together, and says where all of
 // it is. size is what they are long, or 0 if nothing was cut.
-func (o Options) clip(content []message.Block, file string) (clipped []message.Block, size int) {
+func clip(content []message.Block, limit int, file string) (clipped []message.Block, size int) {
 	for _, b := range content {
 		if t, ok := b.(message.Text); ok {
 			size += len(t.Text)
 		}
 	}
-	if o.Limit <= 0 || size <= o.Limit {
+	if limit <= 0 || size <= limit {
 		return content, 0
 	}
-	left := o.Limit
+	left := limit
 	for _, b := range content {
 		t, ok := b.(message.Text)
 		if !ok {
@@ -121,8 +123,12 @@ func (o Options) clip(content []message.Block, file string) (clipped []message.B
 type runner struct {
 	h      Handler
 	call   tool.Call
+	limit  int // of the text of result
 	detail Detail
-	result *tool.Result // written before the task ends
+	// Written before the task ends: what the caller gets, shortened, and how long it was if
+	// something was cut.
+	result *tool.Result
+	size   int
 }
 
 // Run makes the call and puts the texts of its result into the output.
@@ -136,25 +142,59 @@ func (r *runner) Run(ctx context.Context, t *task.Task) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	err := keep(t.Output, res.Content)
+	failure := ""
+	if res.IsError {
+		failure = firstLine(res.Content)
+	}
+	res.Content, r.size = clip(res.Content, r.limit, t.Snapshot().OutputFile)
+	if tooLong(res.Data, r.limit) {
+		res.Data = nil // for programs; the texts say the same
+	}
 	r.result = &res
-	var failure string
-	for _, b := range res.Content {
-		text := "[an image]\n"
+	switch {
+	case err != nil:
+		return &task.EndError{Reason: task.ReasonNoSpace, Err: fmt.Errorf("keep the result: %w", err)}
+	case res.IsError:
+		return errors.New(failure)
+	}
+	return nil
+}
+
+// keep writes the texts of a result, each with a line end.
+func keep(w io.Writer, content []message.Block) error {
+	for _, b := range content {
+		text := "[an image]"
 		if b, ok := b.(message.Text); ok {
-			text = b.Text + "\n"
+			text = b.Text
 		}
-		if failure == "" {
-			failure = text
-		}
-		if _, err := io.WriteString(t.Output, text); err != nil {
-			return &task.EndError{Reason: task.ReasonNoSpace, Err: fmt.Errorf("keep the result: %w", err)}
+		for _, part := range []string{text, "\n"} { // joined, a long one would be there twice
+			if _, err := io.WriteString(w, part); err != nil {
+				return err
+			}
 		}
 	}
-	if !res.IsError {
-		return nil
+	return nil
+}
+
+// tooLong reports whether a structured result is longer than a limit as JSON.
+func tooLong(v any, limit int) bool {
+	if v == nil || limit <= 0 {
+		return false
 	}
-	line, _, _ := strings.Cut(failure, "\n")
-	return errors.New(tool.Clip(line, failureLength))
+	text, err := json.Marshal(v)
+	return err != nil || len(text) > limit
+}
+
+// firstLine is what a notification tells of a failure.
+func firstLine(content []message.Block) string {
+	for _, b := range content {
+		if t, ok := b.(message.Text); ok {
+			line, _, _ := strings.Cut(t.Text, "\n")
+			return tool.Clip(line, failureLength)
+		}
+	}
+	return "it failed without a word"
 }
 
 // failureLength is how much of a failure a notification tells, in bytes.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"go.uber.org/goleak"
 
@@ -147,5 +149,49 @@ func TestHugeResultIsShortened(t *testing.T) {
 	}
 	if out, err := os.ReadFile(s.OutputFile); err != nil || string(out) != huge+"\n[an image]\ntail\n" {
 		t.Errorf("the file has %d bytes, %v", len(out), err)
+	}
+}
+
+// A task is known for a while after its end. What its call returned is not kept for that.
+func TestResultsAreNotHeld(t *testing.T) {
+	tasks := newTasks(t, make(notes, 1))
+	defer closeTasks(t, tasks)
+	var large weak.Pointer[[1 << 20]byte]
+	run := Options{Tasks: tasks}.Of("s", "t", func(context.Context, tool.Call, func(string)) tool.Result {
+		r := tool.Text("fine")
+		value := new([1 << 20]byte)
+		large = weak.Make(value)
+		r.Data = value
+		return r
+	})
+	if r := run(t.Context(), theCall(t)); r.IsError {
+		t.Errorf("the result is %q", text(r))
+	}
+	runtime.GC()
+	if large.Value() != nil {
+		t.Error("the result is still there, with its task")
+	}
+	if len(tasks.List()) != 1 {
+		t.Error("the task is gone: the test proves nothing")
+	}
+}
+
+// What programs get of a result is bounded like what models get.
+func TestHugeStructuredResultIsLeftOut(t *testing.T) {
+	tasks := newTasks(t, make(notes, 1))
+	defer closeTasks(t, tasks)
+	for _, c := range []struct {
+		length int
+		kept   bool
+	}{{900, true}, {1100, false}} {
+		run := Options{Tasks: tasks, Limit: 1000}.Of("s", "t", func(context.Context, tool.Call, func(string)) tool.Result {
+			r := tool.Text("short")
+			r.Data = map[string]any{"rows": strings.Repeat("x", c.length)}
+			return r
+		})
+		d, ok := run(t.Context(), theCall(t)).Data.(data)
+		if !ok || (d.Structured != nil) != c.kept {
+			t.Errorf("of %d bytes, the structured result is there: %v, want %v", c.length, d.Structured != nil, c.kept)
+		}
 	}
 }
