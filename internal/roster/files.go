@@ -2,10 +2,12 @@ package roster
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -88,4 +90,47 @@ func printable(s string) string {
 		return c
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// beside reads a text that a definition names by a path relative to itself. It must lie
+// in the folder that the definitions are in, whatever links there are: a repository could
+// otherwise make a prompt of a person's keys.
+func (f files) beside(from found, name string) (string, error) {
+	path := filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))
+	rel, err := filepath.Rel(from.root, path)
+	if err != nil || !filepath.IsLocal(rel) || filepath.IsAbs(name) {
+		return "", errors.New("it must lie in " + from.root)
+	}
+	var file fs.File
+	if f.fs != nil {
+		file, err = f.fs.Open(path)
+	} else {
+		file, err = openIn(from.root, rel)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > definition.MaxSize {
+		return "", errors.New("expected a text file of at most 1 MiB")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, definition.MaxSize))
+	if err == nil && (!utf8.Valid(text) || strings.ContainsRune(string(text), 0)) {
+		return "", errors.New("it is not text in UTF-8")
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// openIn opens a file without leaving a folder, and without waiting for a pipe.
+func openIn(folder, rel string) (*os.File, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

@@ -1,18 +1,26 @@
 package roster
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"heddle/internal/spelling"
 )
 
-// knownKeys are those of a definition, as messages spell them. A prompt is one in JSON;
-// names of objects stand outside of them.
-func knownKeys() []string {
-	return []string{
-		"name", "description", "prompt", "tools", "disallowedTools", "model", "effort", "permissionMode", "maxTurns", "skills",
-		"mcpServers", "hooks", "memory", "background", "isolation", "color", "initialPrompt", "noMemoryFiles",
+// keys are those of a definition, as messages spell them.
+func (l *loader) keys() []string {
+	all := []string{
+		"name", "description", "tools", "disallowedTools", "model", "effort", "permissionMode", "maxTurns", "skills", "mcpServers",
+		"hooks", "memory", "background", "isolation", "color", "initialPrompt",
 	}
+	if l.agent.Kind == KindBuiltin {
+		all = append(all, "noMemoryFiles")
+	}
+	if _, ok := l.fields.(object); ok {
+		all = append(all, "prompt")
+	}
+	return all
 }
 
 // canonical is the same for max-turns, max_turns and maxTurns.
@@ -20,21 +28,39 @@ func canonical(key string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
 }
 
-// knownKey reports whether a key is one of a definition, and otherwise which was probably
-// meant, or "".
-func knownKey(key string) (ok bool, likely string) {
+// strangers warns of keys that nobody reads, at the first.
+func (l *loader) strangers() {
+	if l.agent.Kind == KindOpenCode { // which hands them to the provider
+		return
+	}
+	known := l.keys()
+	var strange, texts []string
+	for _, key := range l.Keys() {
+		if slices.ContainsFunc(known, func(k string) bool { return canonical(k) == canonical(key) }) {
+			continue
+		}
+		text := strconv.Quote(clip(key))
+		if likely := likely(key, known); likely != "" {
+			text += " (did you mean " + likely + "?)"
+		}
+		strange, texts = append(strange, key), append(texts, text)
+	}
+	if len(strange) > 0 {
+		l.warn(strange[0], "agents have no "+strings.Join(texts, ", ")+": what stands there is ignored")
+	}
+}
+
+// likely is the key that was probably meant, or "".
+func likely(key string, known []string) string {
 	key = canonical(key)
+	best, distance := "", max(len(key)/3, 1)+1
 	if len(key) > maxName {
-		return false, ""
+		return ""
 	}
-	distance := max(len(key)/3, 1) + 1
-	for _, k := range knownKeys() {
-		if canonical(k) == key {
-			return true, ""
-		}
+	for _, k := range known {
 		if d := spelling.Distance(key, canonical(k)); d < distance {
-			likely, distance = k, d
+			best, distance = k, d
 		}
 	}
-	return false, likely
+	return best
 }

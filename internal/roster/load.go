@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -204,28 +203,6 @@ func choice(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// strangers warns of keys that nobody reads, at the first.
-func (l *loader) strangers() {
-	if l.agent.Kind == KindOpenCode { // which hands them to the provider
-		return
-	}
-	var keys, texts []string
-	for _, key := range l.Keys() {
-		known, likely := knownKey(key)
-		if known {
-			continue
-		}
-		text := strconv.Quote(clip(key))
-		if likely != "" {
-			text += " (did you mean " + likely + "?)"
-		}
-		keys, texts = append(keys, key), append(texts, text)
-	}
-	if len(keys) > 0 {
-		l.warn(keys[0], "agents have no "+strings.Join(texts, ", ")+": what stands there is ignored")
-	}
 }
 
 // text reads a text. One of the wrong type leaves the definition out: a guess could lose

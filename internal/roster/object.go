@@ -47,6 +47,9 @@ func loadObject(s Source, name string, tree *config.Layers) (*Agent, []*config.P
 	s.Layer = tree.Here().Layer
 	l := newLoader(s, o, Agent{Kind: KindClaude, Path: tree.Here().File})
 	l.call(name)
+	if other := l.text("name"); other != "" && other != name {
+		l.warn("name", fmt.Sprintf("%q is ignored: the agent is called %q, the name that its object stands under", clip(other), name))
+	}
 	l.agent.Prompt = l.text("prompt")
 	if l.agent.Prompt == "" {
 		l.fail(o.Problem("prompt", "is missing: say what the agent is to do"))

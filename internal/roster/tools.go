@@ -112,7 +112,7 @@ func unattended(tool string) bool {
 // for it: Agent(a, b) in its list means these, Agent any, and Agent(a) among the tools it
 // disallows means all but a.
 func (a *Agent) MaySpawn(name string) bool {
-	if a.limited && !slices.Contains(a.only, name) {
+	if a.limited && !named(a.only, name) {
 		return false
 	}
 	for _, text := range a.Disallowed {
@@ -129,6 +129,10 @@ func (a *Agent) MaySpawn(name string) bool {
 	})
 }
 
-func named(names []string, name string) bool {
-	return slices.Contains(names, name) || slices.Contains(names, "*")
+// named reports whether a list means a name. An entry may end with a star.
+func named(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		beginning, star := strings.CutSuffix(pattern, "*")
+		return pattern == name || star && strings.HasPrefix(name, beginning)
+	})
 }
