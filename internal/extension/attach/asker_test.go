@@ -15,7 +15,6 @@ import (
 	"heddle/internal/permission"
 	"heddle/internal/task"
 	"heddle/internal/tool"
-	"heddle/internal/tool/builtin"
 )
 
 // hooksOf returns hooks as a file gives them, for a session in a directory of its own.
@@ -32,11 +31,10 @@ func hooksOf(t *testing.T, rules permission.Settings, text string) (h *Hooks, di
 	}
 	scope := tool.NewScope(dir, filepath.Join(dir, "spill"))
 	r := hook.NewRunner(hook.Options{Session: "s", Dir: dir, Project: dir, Tell: func(text string) { t.Log(text) }}, list)
-	bash := builtin.Bash(builtin.BashOptions{})
 	return NewHooks(r, HookOptions{
 		Scope: scope, Model: func() string { return "p/m" }, Tasks: func() []task.Snapshot { return nil },
 		Gate: permission.NewGate(rules, nil),
-		Tool: func(name string) (tool.Tool, bool) { return bash, name == bash.Name },
+		Tool: func(name string) (tool.Tool, bool) { return bash(), name == "Bash" },
 	}), dir
 }
 

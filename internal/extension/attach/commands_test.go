@@ -1,8 +1,6 @@
 package attach
 
 import (
-	"context"
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +11,7 @@ import (
 	"heddle/internal/message"
 	"heddle/internal/permission"
 	"heddle/internal/skill"
-	"heddle/internal/task"
 	"heddle/internal/tool"
-	"heddle/internal/tool/builtin"
 )
 
 // bench is a project with commands.
@@ -31,17 +27,8 @@ func newBench(t *testing.T, rules permission.Settings) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := task.NewRuntime(task.Options{Dir: filepath.Join(dir, "spill")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tasks.Close(context.Background()); err != nil { // that of the test is over
-			t.Error(err)
-		}
-	})
 	gate := permission.NewGate(rules, nil)
-	pool, err := tool.NewPool(builtin.Read(), builtin.Bash(builtin.BashOptions{Tasks: tasks, Env: os.Environ}))
+	pool, err := tool.NewPool(read(), bash())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +68,7 @@ func (b *bench) commands(layer config.Layer) *Commands {
 func TestImagesOfCommandsAreSeen(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, permission.Settings{})
-	const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-	png, err := base64.StdEncoding.DecodeString(dot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.write("dot.png", string(png))
+	b.write("dot.png", "a dot")
 	b.write("commands/look.md", "See @dot.png and @commands and @missing.png.")
 	x, ok, err := b.commands(config.User).Expand(t.Context(), "look", "")
 	if err != nil || !ok {
@@ -96,7 +78,9 @@ func TestImagesOfCommandsAreSeen(t *testing.T) {
 	for _, c := range x.Content {
 		switch c := c.(type) {
 		case message.Image:
-			images++
+			if images++; c.Data != "a dot" {
+				t.Errorf("the image is %q", c.Data)
+			}
 		case message.Text:
 			text += c.Text
 		}
@@ -167,7 +151,7 @@ func TestSkillsReadTheirOwnFolder(t *testing.T) {
 		b.Scope, b.Trusted = tool.NewScope(project, ""), c.trusted
 		commands := b.commands(c.layer)
 		reads := func(name string) permission.Behavior {
-			return b.Gate.Judge(builtin.Read(), tool.Call{Name: "Read", Scope: b.Scope, Input: []byte(`{"file_path":"` + filepath.Join(b.dir, "skills", name) + `"}`)}).Behavior
+			return b.Gate.Judge(read(), tool.Call{Name: "Read", Scope: b.Scope, Input: []byte(`{"file_path":"` + filepath.Join(b.dir, "skills", name) + `"}`)}).Behavior
 		}
 		if got := reads("guide/more.md"); got != permission.Ask {
 			t.Errorf("before its use: %s", got)
