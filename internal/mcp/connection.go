@@ -112,7 +112,7 @@ func (v *server) explainEnd(c carrier, err error) error {
 			text = last // the closed connection is only what followed
 		}
 	}
-	said := &toldError{text: firstLines(v.redact(text), lastWords)}
+	said := &toldError{text: ends(v.redact(text), lastWords)}
 	var refusal *jsonrpc.Error
 	if errors.As(err, &refusal) {
 		said.cause = refusal
@@ -132,12 +132,12 @@ func (e *toldError) Unwrap() error { return e.cause }
 // lastWords is how much is told of what a server said last, in bytes.
 const lastWords = 2000
 
-// firstLines shortens a text to its end, where what matters stands.
-func firstLines(text string, limit int) string {
+// ends leaves the middle of a long text out. No character is cut in two.
+func ends(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return text[:limit/2] + " … " + text[len(text)-limit/2:]
+	return strings.ToValidUTF8(text[:limit/2], "") + " … " + strings.ToValidUTF8(text[len(text)-limit/2:], "")
 }
 
 // capabilities are what servers may ask this program for.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,6 +178,31 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	}
 	if r := s.Call(t.Context(), "a", "echo", nil, nil); !r.IsError || !strings.Contains(textOf(r), "started again") {
 		t.Errorf("a call meanwhile = %q", textOf(r))
+	}
+	for s.Status()[0].State != Connected {
+		<-s.Changed()
+	}
+	if got := textOf(s.Call(t.Context(), "a", "echo", json.RawMessage(`{"text":"back"}`), nil)); got != "back" {
+		t.Errorf("a call afterwards = %q", got)
+	}
+}
+
+// A server that is away for longer than the first pause is found when it is back.
+func TestServerThatIsAwayForAWhileComesBack(t *testing.T) {
+	t.Parallel()
+	c := command("a", "everything")
+	away := filepath.Join(t.TempDir(), "away")
+	c.Env[awayVariable] = away
+	s := open(t, Options{}, c)
+	if err := os.WriteFile(away, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Call(t.Context(), "a", "die", nil, nil)
+	for !strings.Contains(s.Status()[0].Error, "started again in 2s") { // the first attempt was in vain
+		<-s.Changed()
+	}
+	if err := os.Remove(away); err != nil {
+		t.Fatal(err)
 	}
 	for s.Status()[0].State != Connected {
 		<-s.Changed()

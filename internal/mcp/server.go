@@ -57,21 +57,24 @@ type offer struct {
 // errAnew ends a connection that is to be made anew.
 var errAnew = errors.New("it is started anew")
 
-// run keeps the server up until ctx is done.
+// run keeps the server up until ctx is done. One that never came up is left alone, until it
+// is asked for; one that was up may be back at any time.
 func (v *server) run(ctx context.Context) {
 	defer close(v.over)
+	known := false
 	for pause := firstPause; ; {
 		began := time.Now()
 		wasUp, err := v.live(ctx)
 		if ctx.Err() != nil {
 			break
 		}
+		known = known || wasUp
 		if time.Since(began) > steady || errors.Is(err, errAnew) {
 			pause = firstPause
 		}
 		switch {
 		case errors.Is(err, errAnew):
-		case !wasUp:
+		case !known, v.stateOf(err) == NeedsAuth && !wasUp:
 			v.rest(ctx, nil)
 		default:
 			v.become(Pending, fmt.Errorf("%w; it is started again in %v", err, pause))

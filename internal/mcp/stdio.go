@@ -77,6 +77,10 @@ func (s *stdio) Connect(context.Context) (sdk.Connection, error) {
 	var pipes [3]struct{ r, w *os.File }
 	for i := range pipes {
 		if pipes[i].r, pipes[i].w, err = os.Pipe(); err != nil {
+			for _, p := range pipes[:i] {
+				p.r.Close()
+				p.w.Close()
+			}
 			return nil, fmt.Errorf("make a pipe: %w", err)
 		}
 	}

@@ -177,9 +177,11 @@ func because(why string) string {
 	return ": " + line(why)
 }
 
-// line makes text one line that can end no element: what follows a line end would read as
-// the account of another server.
-func line(text string) string { return escape(strings.Join(strings.Fields(text), " ")) }
+// line makes text one line that can end no element.
+func line(text string) string { return escape(oneLine(text)) }
+
+// oneLine takes line ends out: what follows one would read as said of another server.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // escape makes text one that can end no element.
 func escape(text string) string {

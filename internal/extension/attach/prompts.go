@@ -148,10 +148,10 @@ func (s *Servers) table() string {
 	_ = t.Flush() // into memory
 	for _, st := range list {
 		if st.Error != "" {
-			fmt.Fprintf(&w, "%s: %s\n", st.Name, st.Error)
+			fmt.Fprintf(&w, "%s: %s\n", st.Name, oneLine(st.Error))
 		}
 		for _, warning := range st.Warnings {
-			fmt.Fprintf(&w, "%s: %s\n", st.Name, warning)
+			fmt.Fprintf(&w, "%s: %s\n", st.Name, oneLine(warning))
 		}
 	}
 	return strings.TrimRight(w.String(), "\n")
