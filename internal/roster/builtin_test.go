@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,4 +63,9 @@ func get(t *testing.T, r *Roster, name string) *Agent {
 		t.Fatalf("Get(%s) = nothing; there are %q, problems %v, warnings %v", name, names(r), r.Problems(), r.Warnings())
 	}
 	return a
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }

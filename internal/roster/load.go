@@ -79,6 +79,7 @@ func (l *loader) finish() (*Agent, []*config.Problem, error) {
 func (l *loader) named(f found) bool {
 	name := l.text("name")
 	switch {
+	case l.problem != nil: // it was meant to be one
 	case name == "" && l.source.Plugin == "":
 		l.warn("name", "is missing, so the file was taken for documentation: add a name to make it an agent")
 		return false

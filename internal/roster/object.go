@@ -97,7 +97,7 @@ func (o object) Problem(key, text string) *config.Problem {
 	if at := o.at(key); at != nil {
 		origin, key = at.Here(), o.keys[canonical(key)]
 	}
-	return &config.Problem{Origin: origin, Text: o.name + "." + key + ": " + text}
+	return &config.Problem{Origin: origin, Text: clip(o.name) + "." + key + ": " + text}
 }
 
 func (o object) mismatch(key, wanted string) error {
@@ -162,7 +162,7 @@ func (o object) List(key string) ([]string, error) {
 		for _, item := range v {
 			text, ok := item.(string)
 			if !ok {
-				return nil, o.mismatch(key, "a list of texts")
+				return nil, o.Problem(key, "expected a list of texts, found something else in it")
 			}
 			if text = strings.TrimSpace(text); text != "" {
 				out = append(out, text)
