@@ -28,6 +28,11 @@ import (
 	"heddle/internal/tool/builtin"
 )
 
+// withExtensions are tools that are only there with something that people brought along.
+func withExtensions() []tool.Tool {
+	return []tool.Tool{{Name: "Skill"}, {Name: "ListMcpResources"}, {Name: "ReadMcpResource"}, {Name: "ToolSearch"}, {Name: "CallTool"}}
+}
+
 // attachment is what people brought along, on its way into a session.
 type attachment struct {
 	place

@@ -11,7 +11,7 @@ import (
 func (d *doctor) lookAtFound() {
 	d.Withheld = append(d.Withheld, d.found.Withheld...)
 	d.Servers = d.servers()
-	d.HooksOff = d.set.NoHooks
+	d.HooksOff = d.found.NoHooks
 	for _, h := range d.found.Hooks {
 		one := seenHook{
 			Event: h.Event, Matcher: h.Matcher, Type: h.Kind, What: whatRuns(h), Source: h.Source, Origin: h.Origin, Happens: h.Event.Supported(),

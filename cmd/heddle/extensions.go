@@ -11,6 +11,8 @@ import (
 
 	"heddle/internal/config"
 	"heddle/internal/extension"
+	"heddle/internal/permission"
+	"heddle/internal/skill"
 )
 
 // bring finds what people brought along for a conversation.
@@ -44,8 +46,24 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 	if err != nil {
 		return nil, usageError{err.Error()}
 	}
-	found.Problems = append(found.Problems, problems...)
+	found.Problems = append(append(found.Problems, problems...), p.badSkills(found.Skills)...)
 	return found, nil
+}
+
+// badSkills are those that cannot be called, and those that ask for rules that are none.
+func (p place) badSkills(skills *skill.Catalog) (problems []*config.Problem) {
+	for _, s := range skills.List() {
+		at := config.Origin{Layer: s.Layer, File: s.Path}
+		if s.Name == "compact" || s.Name == "mcp" {
+			problems = append(problems, &config.Problem{Origin: at, Text: "/" + s.Name + " is a command of heddle itself; give this one another name"})
+		}
+		for _, rule := range slices.Concat(s.Allowed, s.Disallowed) {
+			if _, err := permission.ParseRule(p.source(at), rule); err != nil {
+				problems = append(problems, &config.Problem{Origin: at, Text: "allowed-tools or disallowed-tools: " + err.Error()})
+			}
+		}
+	}
+	return problems
 }
 
 // tellFound tells the person what of it does not count, in a few lines: the rest is for

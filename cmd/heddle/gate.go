@@ -85,8 +85,8 @@ func (p place) source(origin config.Origin) permission.Source {
 }
 
 // warn tells which rules do nothing.
-func warn(w io.Writer, g *permission.Gate, tools *tool.Pool) {
-	for _, text := range append(g.Warnings(), g.Unknown(tools.Tools())...) {
+func warn(w io.Writer, g *permission.Gate, tools []tool.Tool) {
+	for _, text := range append(g.Warnings(), g.Unknown(tools)...) {
 		fmt.Fprintf(w, "heddle: %s\n", text)
 	}
 }

@@ -221,7 +221,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, env func(
 	if err != nil {
 		return nil, err
 	}
-	warn(stderr, parts.Gate, pool)
+	warn(stderr, parts.Gate, slices.Concat(pool.Tools(), withExtensions()))
 	if err := chooseTools(o, pool); err != nil {
 		return nil, err
 	}

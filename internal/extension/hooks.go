@@ -51,9 +51,10 @@ func (f *finder) claude(o config.Options) {
 		f.problem(problemsOf(err)...)
 		return
 	}
-	if hooks := l.At("hooks"); hooks != nil {
-		f.read(hooks, "settings", nil)
+	if off := l.At("disableAllHooks"); off != nil && string(off.JSON()) == "true" {
+		return
 	}
+	f.read(l.At("hooks"), "settings", nil)
 }
 
 // read adds hooks. What a project that is not trusted says is checked all the same, so

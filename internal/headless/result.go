@@ -9,6 +9,7 @@ import (
 	"heddle/internal/agent"
 	"heddle/internal/message"
 	"heddle/internal/model"
+	"heddle/internal/session"
 	"heddle/internal/task"
 )
 
@@ -116,7 +117,11 @@ func (r *result) conclude(e agent.Ended) {
 	case agent.TooDenied:
 		fail(broken, "blocking_limit", "stopped because permission was refused too often")
 	case agent.Stopped:
-		fail(broken, "hook_stopped", "a hook ended the turn: "+errorText(e.Err))
+		why := "hook_stopped"
+		if _, ok := errors.AsType[*session.BadCommand](e.Err); ok {
+			why = "invalid_command"
+		}
+		fail(broken, why, errorText(e.Err))
 	default:
 		fail(broken, "api_error", errorText(e.Err))
 		var me *model.Error

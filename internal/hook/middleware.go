@@ -166,7 +166,7 @@ func (r *Runner) remember(c tool.Call, o Outcome) {
 	}
 	reason := o.StopReason
 	if reason == "" {
-		reason = "a hook ended the turn"
+		reason = "it did not say why"
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

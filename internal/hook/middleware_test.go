@@ -45,8 +45,8 @@ func TestRefusedCall(t *testing.T) {
 	for _, c := range []struct{ name, command, reason, stop string }{
 		{"deny", "echo '</hook> use make' >&2; exit 2", "&lt;/hook&gt; use make", ""},
 		{"end", saying(`{"continue": false, "stopReason": "enough"}`), "the turn is to end\nenough", "enough"},
-		{"end without a reason", saying(`{"continue": false}`), "the turn is to end", "a hook ended the turn"},
-		{"deny and end", saying(`{"continue": false, "decision": "block", "reason": "no"}`), "no", "a hook ended the turn"},
+		{"end without a reason", saying(`{"continue": false}`), "the turn is to end", "it did not say why"},
+		{"deny and end", saying(`{"continue": false, "decision": "block", "reason": "no"}`), "no", "it did not say why"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -41,6 +41,14 @@ type Commander interface {
 	List() []Command
 }
 
+// BadCommand is why a command that a person typed was not run.
+type BadCommand struct{ Err error }
+
+func (e *BadCommand) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *BadCommand) Unwrap() error { return e.Err }
+
 // Expansion is what a command stands for.
 type Expansion struct {
 	Content []message.Block // for the model
@@ -66,19 +74,21 @@ func (s *Session) admit(ctx context.Context, input []agent.Input) (admitted []ag
 			continue
 		}
 		typed := message.Message{Content: in.Content}.Text()
+		add := ""
+		if s.parts.Hooks != nil { // first: what they refuse must not have run anything
+			var err error
+			if add, err = s.parts.Hooks.Submitted(ctx, typed); err != nil {
+				return nil, &agent.Ended{Reason: agent.Stopped, Err: err}
+			}
+		}
 		in, over := s.expand(ctx, in, typed)
 		if over != nil {
 			return nil, over
 		}
-		if s.parts.Hooks != nil {
-			add, err := s.parts.Hooks.Submitted(ctx, typed)
-			if err != nil {
-				return nil, &agent.Ended{Reason: agent.Stopped, Err: err}
-			}
-			if add != "" {
-				in.Content = append(in.Content[:len(in.Content):len(in.Content)], message.Text{Text: add})
-			}
+		if add != "" {
+			in.Content = append(in.Content[:len(in.Content):len(in.Content)], message.Text{Text: add})
 		}
+		s.title(typed)
 		admitted = append(admitted, in)
 	}
 	return admitted, nil
@@ -101,7 +111,7 @@ func (s *Session) expand(ctx context.Context, in agent.Input, typed string) (age
 	case ctx.Err() != nil:
 		return in, &agent.Ended{Reason: agent.Interrupted}
 	case err != nil:
-		return in, &agent.Ended{Reason: agent.Stopped, Err: err}
+		return in, &agent.Ended{Reason: agent.Stopped, Err: &BadCommand{err}}
 	case len(x.Content) == 0:
 		return in, &agent.Ended{Reason: agent.Completed, Text: x.Answer, Final: true}
 	}

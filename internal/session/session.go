@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"heddle/internal/agent"
-	"heddle/internal/message"
 	"heddle/internal/model"
 	"heddle/internal/permission"
 	"heddle/internal/task"
@@ -250,13 +249,12 @@ func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agen
 	}
 }
 
-// title names the session after the first thing a person says in it. The message
-// itself begins with what every agent must know, which names nothing.
-func (s *Session) title(input agent.Input) {
+// title names the session after the first thing a person says in it that the model reads.
+// The message itself begins with what every agent must know, which names nothing.
+func (s *Session) title(text string) {
 	if s.conv.History.Len() > 0 {
 		return
 	}
-	text := message.Message{Content: input.Content}.Text()
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = firstRunes(line, titleLength)
 	// A title that cannot be written now is kept back with the message, which tells it.
@@ -311,7 +309,6 @@ func (s *Session) begin(ctx context.Context, input []agent.Input) {
 	s.begun = true
 	for _, in := range input {
 		if in.Origin == agent.Human {
-			s.title(in)
 			s.wakes.Lock()
 			s.idle = 0
 			s.wakes.Unlock()

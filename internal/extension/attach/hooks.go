@@ -143,7 +143,7 @@ func (h *Hooks) background() []map[string]any {
 // ToolsDone tells what the calls of an answer gave.
 func (h *Hooks) ToolsDone(ctx context.Context, calls []agent.Done) (add []message.Block, stop string) {
 	if why := h.runner.TakeStop(h.o.Scope.Agent); why != "" {
-		return nil, why
+		return nil, "a hook ended the turn: " + why
 	}
 	h.moved(ctx)
 	if !h.runner.Has(hook.PostToolBatch) {
