@@ -43,7 +43,7 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 	replace("permissions.additionalDirectories", &set.Permissions.Directories, &mine.Permissions.Directories)
 	replace("env", &set.Env, &mine.Env)
 	replace("providers", &set.Providers, &mine.Providers)
-	if set.Permissions.Mode != mine.Permissions.Mode && !stricter(set.Permissions.Mode) {
+	if set.Permissions.Mode != mine.Permissions.Mode && !stricter(set.Permissions.Mode, mine.Permissions.Mode) {
 		left = append(left, "permissions.defaultMode")
 		set.Permissions.Mode = mine.Permissions.Mode
 	}
@@ -88,13 +88,15 @@ func personal(p place, o *options) (*config.Layers, error) {
 	return layersOf(p, &c)
 }
 
-// stricter reports whether a mode takes permissions away and gives none.
-func stricter(mode string) bool {
-	switch permission.Mode(mode) {
-	case permission.Plan, permission.DontAsk, permission.Default:
-		return true
+// stricter reports whether a mode takes permissions away and gives none, compared with
+// the person's own.
+func stricter(theirs, ours string) bool {
+	mode, err := permission.ParseMode(theirs)
+	own, wrong := permission.ParseMode(ours)
+	if err != nil || wrong != nil || own == permission.Plan || own == permission.DontAsk { // each forbids what the other does not
+		return mode == own
 	}
-	return false
+	return mode == permission.Plan || mode == permission.DontAsk || mode == permission.Default
 }
 
 // trusts reports whether dir, as it stands in trustedProjects, is or holds the project.

@@ -202,6 +202,12 @@ func (g *Gate) MayRead(s *tool.Scope, path string) bool {
 	return !ruled
 }
 
+// MayConsent reports whether a program that answers by rules, such as a hook, may consent
+// to a call: its consent lifts what would be asked by default, and nothing else.
+func (g *Gate) MayConsent(t tool.Tool, c tool.Call) bool {
+	return g.judge(t, c, Advice{Behavior: Allow}).Behavior == Allow
+}
+
 // About reports whether a rule is about a call of t, also if only about a part of it.
 func About(r Rule, t tool.Tool, c tool.Call) bool {
 	g := NewGate(Settings{Deny: []Rule{r}}, nil)

@@ -61,6 +61,7 @@ func TestAdviceAnswersQuestionsAlone(t *testing.T) {
 		{Allow, "make deploy", false},
 		{Allow, "git push origin", false},
 		{Allow, "rm -rf /", false},
+		{Allow, "echo x > .git/hooks/pre-commit", false}, // only a person may
 		{Ask, "ls", false},
 		{"", "ls", true},
 	} {

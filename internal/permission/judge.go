@@ -339,7 +339,7 @@ func (j *judge) writeFile(l location, allowed *Rule) finding {
 	}
 	inside := j.inside(l)
 	if why := j.protected(l); why != "" {
-		return finding{behavior: Ask, path: l.named, reason: "it changes " + l.named + ", and " + why + " is protected"}
+		return finding{behavior: Ask, firm: true, path: l.named, reason: "it changes " + l.named + ", and " + why + " is protected"}
 	}
 	if allowed == nil {
 		allowed = j.allowRule(l, "Edit")

@@ -52,7 +52,7 @@ func (h *Hooks) decide(ctx context.Context, q permission.Question) (a permission
 	if p.Behavior != hook.Allow {
 		return permission.Answer{Message: p.Message, Interrupt: p.Interrupt}, true, nil
 	}
-	if h.needsPerson(q.Call) || p.UpdatedInput != nil && h.needsPerson(withInput(q.Call, p.UpdatedInput)) {
+	if !h.mayConsent(q.Call) || p.UpdatedInput != nil && !h.mayConsent(withInput(q.Call, p.UpdatedInput)) {
 		return a, false, nil
 	}
 	a = permission.Answer{Allow: true, Input: p.UpdatedInput}
@@ -61,21 +61,30 @@ func (h *Hooks) decide(ctx context.Context, q permission.Question) (a permission
 			return permission.Answer{}, false, fmt.Errorf("updatedPermissions of a hook cannot be used: %w", err)
 		}
 	}
+	for _, u := range a.Updates {
+		if h.lifts(u) {
+			return permission.Answer{}, false, fmt.Errorf("updatedPermissions of a hook cannot be used: %s would lift what the user has set; a hook may add rules and directories", u.Type)
+		}
+	}
 	return a, true, nil
 }
 
-// needsPerson reports whether a hook's consent to a call does not count: an ask rule is about
-// it, or it is one that is asked for in every mode.
-func (h *Hooks) needsPerson(c tool.Call) bool {
+// lifts reports whether an update could take away what the user has forbidden.
+func (h *Hooks) lifts(u permission.Update) bool {
+	switch u.Type {
+	case permission.AddRules, permission.AddDirectories, permission.RemoveDirectories:
+		return false
+	case permission.SetMode:
+		now := h.o.Gate.Mode()
+		return u.Mode == permission.Bypass || now == permission.Plan || now == permission.DontAsk
+	}
+	return true
+}
+
+// mayConsent reports whether a hook's consent to a call counts.
+func (h *Hooks) mayConsent(c tool.Call) bool {
 	t, ok := h.o.Tool(c.Name)
-	if !ok {
-		return true
-	}
-	if v := h.o.Gate.Judge(t, c); v.Behavior != permission.Allow && v.Rule != nil {
-		return true
-	}
-	anything := permission.NewGate(permission.Settings{Mode: permission.Bypass}, nil)
-	return anything.Judge(t, c).Behavior != permission.Allow
+	return ok && h.o.Gate.MayConsent(t, c)
 }
 
 func withInput(c tool.Call, input json.RawMessage) tool.Call {

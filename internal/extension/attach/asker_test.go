@@ -90,6 +90,8 @@ func TestHooksAnswerForAPerson(t *testing.T) {
 		{"for a person", allow, "make", permission.Settings{}, true, person},
 		{"ask rule", allow, "make", permission.Settings{Ask: rule(t, "Bash(make *)")}, false, person},
 		{"changed into what an ask rule names", decision(`{"behavior": "allow", "updatedInput": {"command": "make"}}`), "true; ls >x", permission.Settings{Ask: rule(t, "Bash(make *)")}, false, person},
+		{"changed into what is protected", decision(`{"behavior": "allow", "updatedInput": {"command": "echo x > .git/hooks/pre-push"}}`), "make", permission.Settings{}, false, person},
+		{"plan mode", decision(`{"behavior": "allow", "updatedInput": {"command": "touch planned"}}`), "cat /root/.profile", permission.Settings{Mode: permission.Plan}, false, person},
 		{"always asked", allow, "rm -rf ~", permission.Settings{}, false, person},
 		{"refused in spite of an ask rule", decision(`{"behavior": "deny", "message": "no, no"}`), "make", permission.Settings{Ask: rule(t, "Bash(make *)")}, false, permission.Answer{Message: "no, no"}},
 	} {
@@ -120,6 +122,17 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 	q := permission.Question{Call: tool.Call{Name: "Bash", Input: json.RawMessage(`{"command":"make"}`), Scope: h.o.Scope}}
 	if a, err := h.Asker(nil).Ask(t.Context(), q); err == nil || a.Allow || !strings.Contains(err.Error(), "updatedPermissions") {
 		t.Errorf("Ask = %v, %v; want an error about updatedPermissions", a, err)
+	}
+	for _, update := range []string{
+		`{"type": "replaceRules", "behavior": "deny", "rules": [], "destination": "userSettings"}`,
+		`{"type": "removeRules", "behavior": "ask", "rules": [{"toolName": "Bash"}], "destination": "session"}`,
+		`{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}`,
+	} {
+		h, _ := hooksOf(t, permission.Settings{}, hookOf(t, hook.PermissionRequest,
+			`{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow", "updatedPermissions": [`+update+`]}}}`))
+		if a, err := h.Asker(nil).Ask(t.Context(), q); err == nil || a.Allow || !strings.Contains(err.Error(), "would lift") {
+			t.Errorf("Ask with %s = %v, %v; want an error", update, a, err)
+		}
 	}
 	q.Call.Name = "mcp__gone__tool"
 	h, _ = hooksOf(t, permission.Settings{}, hookOf(t, hook.PermissionRequest, `{"hookSpecificOutput": {"decision": {"behavior": "allow"}}}`))
