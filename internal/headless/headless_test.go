@@ -52,6 +52,12 @@ func sitting(t testing.TB, s script) *session.Session {
 // sittingWithTasks is a sitting whose tasks are to be seen.
 func sittingWithTasks(t testing.TB, s script, o task.Options) (*session.Session, *task.Runtime) {
 	t.Helper()
+	return sittingLate(t, s, o, nil)
+}
+
+// sittingLate is a sitting whose tools come with gather.
+func sittingLate(t testing.TB, s script, o task.Options, gather func(context.Context) *tool.Pool) (*session.Session, *task.Runtime) {
+	t.Helper()
 	gate := permission.NewGate(permission.Settings{}, nil)
 	pool, err := tool.NewPool(tool.Tool{
 		Name: "Touch", Schema: json.RawMessage(`{"type":"object"}`),
@@ -72,7 +78,7 @@ func sittingWithTasks(t testing.TB, s script, o task.Options) (*session.Session,
 	sess, err := session.New(session.Parts{
 		Tasks: tasks, Inbox: inbox,
 		ID: session.NewID(), Dir: "/", Prompt: "prompt", Model: "m", Models: s, Scope: tool.NewScope("/", "/"),
-		Tools: pool.Wrap(gate.Middleware), Gate: gate, Dialog: session.NewDialog(gate),
+		Tools: pool.Wrap(gate.Middleware), Gather: gather, Gate: gate, Dialog: session.NewDialog(gate),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,9 +45,12 @@ func RunStream(ctx context.Context, s *session.Session, in io.Reader, asks bool,
 		s.SetAsker(&asker{host: c.host})
 	}
 	defer d.w.end()
-	s.Ready(ctx)
-	d.init()
+	wait, cancel := context.WithCancel(ctx)
+	c.cut = cancel
 	go c.read(in) // ends with in; a read cannot be interrupted, and the program ends with its turns
+	s.Ready(wait)
+	c.begin()
+	d.init()
 	defer d.tasks.watch()()
 	defer c.leave()
 	for {
@@ -78,6 +82,11 @@ func (c *conversation) run(ctx context.Context, next queued) error {
 		})
 		return nil
 	}
+	if next.interrupted {
+		interrupted, cancel := context.WithCancelCause(ctx)
+		cancel(session.ErrInterrupted)
+		ctx = interrupted
+	}
 	return c.turn(ctx, next.input)
 }
 
@@ -90,8 +99,9 @@ type conversation struct {
 
 	mu     sync.Mutex
 	queue  []queued
-	closed bool // no more input
-	left   bool // nobody works on requests any more
+	cut    context.CancelFunc // ends the wait before the first turn; nil when that is over
+	closed bool               // no more input
+	left   bool               // nobody works on requests any more
 }
 
 // later carries out a request that takes its time.
@@ -112,12 +122,35 @@ func (c *conversation) leave() {
 	c.slow.Wait()
 }
 
+// begin says that turns begin.
+func (c *conversation) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut()
+	c.cut = nil
+}
+
+// interruptFirst interrupts the turn that could not begin yet, if there is to be one. It is
+// called with the lock held.
+func (c *conversation) interruptFirst() {
+	if c.cut == nil {
+		return
+	}
+	i := slices.IndexFunc(c.queue, func(q queued) bool { return q.bad == nil && !q.silent && !q.interrupted })
+	if i >= 0 {
+		c.queue[i].interrupted = true
+		c.cut()
+	}
+}
+
 // queued is an input that waits for its turn.
 type queued struct {
 	input  agent.Input
-	silent bool          // no turn
-	woken  []agent.Input // what background work has to tell, instead
-	bad    error         // a line that could not be used, told in its place
+	silent bool // no turn
+	// interrupted says that the turn is to end at once: it was interrupted before it began.
+	interrupted bool
+	woken       []agent.Input // what background work has to tell, instead
+	bad         error         // a line that could not be used, told in its place
 }
 
 // next waits for the next input; open is false when there will be none.

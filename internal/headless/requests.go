@@ -90,8 +90,9 @@ func (c *conversation) interrupt(body json.RawMessage) (any, error) {
 	}
 	still, cancelled := []string{}, []string{}
 	c.mu.Lock()
+	c.interruptFirst()
 	for _, q := range c.queue {
-		if q.bad != nil {
+		if q.bad != nil || q.interrupted {
 			continue
 		}
 		if req.CancelQueued {
@@ -101,7 +102,7 @@ func (c *conversation) interrupt(body json.RawMessage) (any, error) {
 		}
 	}
 	if req.CancelQueued {
-		c.queue = slices.DeleteFunc(c.queue, func(q queued) bool { return q.bad == nil })
+		c.queue = slices.DeleteFunc(c.queue, func(q queued) bool { return q.bad == nil && !q.interrupted })
 	}
 	c.mu.Unlock()
 	c.s.Interrupt()
