@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"heddle/internal/task"
@@ -58,7 +59,8 @@ func TestRequestsBeforeTheFirstTurn(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("an interrupted turn counts as one that ended well")
 	}
-	if got := fmt.Sprint(kinds); got != "[control_response system result]" {
+	slices.Sort(kinds) // the answer to the interrupt may come at any time
+	if got := fmt.Sprint(kinds); got != "[control_response result system]" {
 		t.Errorf("the host heard %s", got)
 	}
 }
