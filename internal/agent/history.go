@@ -62,7 +62,7 @@ func (h *History) Append(m message.Message, o Origin) {
 		e.blocks += h.entries[n-1].blocks
 	}
 	if h.encoder != nil {
-		w := h.encoder.EncodeMessage(m)
+		w := h.encoder.EncodeMessage(m.Sendable())
 		e.size = len(w)
 		h.wire = append(h.wire, w)
 	}
@@ -126,7 +126,7 @@ func (h *History) use(m Model) {
 	h.prefix = m.EncodePrefix(h.prompt)
 	h.wire = make([][]byte, len(h.entries))
 	for i := range h.entries {
-		h.wire[i] = m.EncodeMessage(h.entries[i].message)
+		h.wire[i] = m.EncodeMessage(h.entries[i].message.Sendable())
 		h.entries[i].size = len(h.wire[i])
 	}
 	h.sent, h.marks = 0, nil
