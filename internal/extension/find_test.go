@@ -258,3 +258,45 @@ func TestSettingsAreNames(t *testing.T) {
 		t.Errorf("pluginConfig = %v, %v", got, err)
 	}
 }
+
+// TestFindLinks holds that a project that is not trusted shows the model nothing that lies
+// elsewhere.
+func TestFindLinks(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		w := newWorld(t)
+		w.Trusted = trusted
+		w.write("private/notes.md", "My secret.")
+		w.write("repo/shared/SKILL.md", "---\nname: shared\ndescription: Inside.\n---\nFine.")
+		for name, target := range map[string]string{"leak": "../private/notes.md", "shared": "shared/SKILL.md"} {
+			dir := filepath.Join(w.Dir, ".claude", "skills", name)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(filepath.Join(filepath.Dir(w.Dir), target), filepath.Join(dir, "SKILL.md")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := w.find()
+		if _, ok := f.Skills.Get("shared"); !ok {
+			t.Error("a link inside of the project is not followed")
+		}
+		if _, ok := f.Skills.Get("leak"); ok != trusted {
+			t.Errorf("trusted %v: the link that leads out is followed: %v", trusted, ok)
+		}
+		if told := len(f.Problems) == 1 && strings.Contains(f.Problems[0].Text, "outside of the project"); told == trusted {
+			t.Errorf("trusted %v: problems %v", trusted, f.Problems)
+		}
+	}
+}
+
+// TestFindDisabled holds that a clone cannot switch off the user's server.
+func TestFindDisabled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.everything()
+	w.write("repo/sub/.mcp.json", `{"mcpServers": {"mine": {"command": "x", "disabled": true}, "own": {"command": "x", "disabled": true}}}`)
+	servers, held, _, _ := names(w.find())
+	check(t, "servers", servers, "both=user mine=mine own=x plugin:tools:db=db")
+	check(t, "held back", held, "both=top top=top")
+}

@@ -35,7 +35,10 @@ func (f *finder) servers() error {
 	if !f.Strict && f.wants(config.Project) {
 		for _, dir := range f.ProjectDirs() {
 			free, held := f.projectServers(filepath.Join(dir, projectFile))
-			add(free) // what does not start takes nothing else's place
+			add(slices.DeleteFunc(free, func(c mcp.Config) bool { // what does not start takes nothing else's place
+				_, taken := all[c.Name]
+				return c.Disabled && taken && !f.Trusted
+			}))
 			f.found.Unapproved = append(slices.DeleteFunc(f.found.Unapproved, func(c mcp.Config) bool {
 				nearer := func(n mcp.Config) bool { return n.Name == c.Name }
 				return slices.ContainsFunc(free, nearer) || slices.ContainsFunc(held, nearer)

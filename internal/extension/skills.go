@@ -39,7 +39,11 @@ func (f *finder) skills() {
 	}
 	if f.wants(config.Project) {
 		project := skill.Source{Layer: config.Project, Name: "project", Trusted: f.Trusted}
-		for _, dir := range f.ProjectDirs() {
+		dirs := f.ProjectDirs()
+		if !f.Trusted && len(dirs) > 0 {
+			project.Within = dirs[0]
+		}
+		for _, dir := range dirs {
 			for _, name := range folders {
 				if sub := filepath.Join(dir, name); !same(sub, f.Home) {
 					add(&project, sub)

@@ -110,6 +110,11 @@ func parseOutput(e Event, text []byte) (o Outcome, notes []string, err error) {
 	if s := f.text("systemMessage"); s != "" {
 		o.Messages = []string{s}
 	}
+	for _, name := range []string{"permissionDecision", "updatedInput", "additionalContext", "updatedToolOutput", "behavior"} {
+		if f.raw(name) != nil {
+			f.note(name, "it belongs into hookSpecificOutput")
+		}
+	}
 	o.general(e, f)
 	if inner, ok := f.object("hookSpecificOutput"); ok {
 		if name := inner.text("hookEventName"); name != "" && Event(name) != e {

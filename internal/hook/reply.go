@@ -24,7 +24,7 @@ const blockingCode = 2
 // outcome reads the reply. Notes are for a person; keep reports that the outcome names
 // the file of the reply.
 func (rep reply) outcome(e Event) (o Outcome, notes []string, keep bool) {
-	out := strings.TrimSpace(rep.stdout)
+	out := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rep.stdout), "\ufeff"))
 	answered := false
 	switch {
 	case rep.cut != nil:
@@ -41,6 +41,9 @@ func (rep reply) outcome(e Event) (o Outcome, notes []string, keep bool) {
 	case out != "" && rep.code == 0 && known[e].prose:
 		o.Context = []string{out}
 	}
+	if !answered && rep.cut == nil && rep.file == "" && hasObject(out) {
+		notes = append(notes, "there is text before the JSON in its output, so the JSON decides nothing; print it alone")
+	}
 	switch {
 	case rep.code == blockingCode:
 		notes = append(notes, o.insist(e, strings.TrimSpace(rep.stderr))...)
@@ -50,6 +53,12 @@ func (rep reply) outcome(e Event) (o Outcome, notes []string, keep bool) {
 		}
 	}
 	return o, notes, keep
+}
+
+// hasObject reports whether a later line begins JSON that was meant to decide something.
+func hasObject(out string) bool {
+	_, rest, found := strings.Cut(out, "\n{")
+	return found && isObject([]byte("{"+rest))
 }
 
 // insist carries out exit code 2. What else the hook answered cannot undo it, but may

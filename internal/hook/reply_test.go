@@ -54,6 +54,10 @@ func TestAnswers(t *testing.T) {
 		{"failure that decides", PreToolUse, saying(`{"decision": "block", "reason": "no"}`) + "exit 1", deny("no"), ""},
 
 		{"broken JSON", UserPromptSubmit, `echo '{"a": '`, Outcome{}, "begins like JSON and is none"},
+		{"a byte order mark", PreToolUse, `printf '\357\273\277{"decision": "block", "reason": "no"}'`, deny("no"), ""},
+		{"a log line before", PreToolUse, `printf 'checking\n{"decision": "block"}\n'`, Outcome{}, "text before the JSON in its output, so the JSON decides nothing"},
+		{"a log line alone", PreToolUse, `echo checking {}`, Outcome{}, ""},
+		{"a decision in the wrong place", PreToolUse, saying(`{"permissionDecision": "deny"}`), Outcome{}, "permissionDecision is ignored: it belongs into hookSpecificOutput"},
 		{"two objects", UserPromptSubmit, `echo '{} {}'`, Outcome{}, "begins like JSON and is none"},
 		{"fields of wrong types", Stop, saying(`{"continue": "no", "systemMessage": 5, "decision": "block", "reason": [], "hookSpecificOutput": []}`), block(noReason), "ignored"},
 		{"unknown word", Stop, saying(`{"decision": "deny"}`), Outcome{}, `decision is ignored: "deny" is none of block, approve`},

@@ -92,7 +92,7 @@ func (c *Catalog) add(one candidate, byFile map[string]*Skill) {
 // read reads one source.
 func (c *Catalog) read(number int, s Source) []candidate {
 	var out []candidate
-	w := &walker{files: files{s.FS}, layer: s.Layer}
+	w := &walker{files: files{fs: s.FS}, layer: s.Layer}
 	read := func(folder int, all []found, command bool) {
 		for _, f := range all {
 			one, warnings, err := load(s, f, command)

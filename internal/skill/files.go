@@ -12,7 +12,10 @@ import (
 )
 
 // files are the disk, or a file system that is not on it.
-type files struct{ fs fs.FS }
+type files struct {
+	fs     fs.FS
+	within string // the folder that files must really lie in; empty: any
+}
 
 func (f files) readDir(path string) ([]fs.DirEntry, error) {
 	if f.fs != nil {
@@ -48,8 +51,12 @@ func (f files) real(path string) string {
 // could show the model a person's keys.
 func (f files) read(layer config.Layer, path string) (*definition.File, error) {
 	if f.fs == nil {
-		if real := f.real(path); !markdown(real) {
+		real := f.real(path)
+		if !markdown(real) {
 			return nil, at(layer, path, "it is a link to "+real+", which is not a Markdown file")
+		}
+		if rel, err := filepath.Rel(f.within, real); f.within != "" && (err != nil || !filepath.IsLocal(rel)) {
+			return nil, at(layer, path, "it is a link to "+real+", which lies outside of the project, and the project is not trusted")
 		}
 		return definition.Read(layer, path)
 	}

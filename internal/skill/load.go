@@ -49,7 +49,7 @@ type loader struct {
 
 // load returns nil and an error for a file that cannot be used.
 func load(s Source, f found, command bool) (*Skill, []*config.Problem, error) {
-	disk := files{s.FS}
+	disk := files{s.FS, s.Within}
 	file, err := disk.read(s.Layer, f.path)
 	if err != nil {
 		return nil, nil, err

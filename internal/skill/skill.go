@@ -27,6 +27,9 @@ type Source struct {
 	// Trusted is whether files may widen what is allowed. Otherwise allowed-tools and
 	// hooks are left out, with a warning.
 	Trusted bool
+	// Within is the folder that the files must really lie in, wherever links lead: what is
+	// not trusted must not show the model what lies elsewhere. Empty: there is no limit.
+	Within string
 	// FS is where the folders are, if they are not on disk.
 	FS fs.FS
 }
