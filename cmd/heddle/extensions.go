@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"heddle/internal/config"
@@ -87,8 +88,11 @@ func tellFound(p place, found *extension.Found, stderr io.Writer) {
 	}
 }
 
-// shellWord writes a name so that it can be typed in a shell.
+// shellWord writes a name so that it can be typed in a shell, and shows what it is.
 func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return "$'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(s), `"`), "'", `\'`) + "'"
+	}
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@", r)
 	}) {

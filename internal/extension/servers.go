@@ -115,6 +115,7 @@ func (f *finder) projectServers(path string) (free, held []mcp.Config) {
 		return nil, nil
 	}
 	for _, c := range f.parse(inside(l), projectFile, nil) {
+		c.Dir = filepath.Dir(path) // wherever in the project heddle is started
 		c.Disabled = c.Disabled || slices.Contains(f.Chosen.Disabled, c.Name)
 		if f.approved(path, c) {
 			free = append(free, c)

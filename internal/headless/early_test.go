@@ -41,7 +41,9 @@ func TestRequestsBeforeTheFirstTurn(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	request := func(id, body string) { fmt.Fprintf(host, `{"type":"control_request","request_id":%q,"request":%s}`+"\n", id, body) }
+	request := func(id, body string) {
+		fmt.Fprintf(host, `{"type":"control_request","request_id":%q,"request":%s}`+"\n", id, body)
+	}
 	request("usage", `{"subtype":"get_context_usage"}`)
 	if m := <-heard; m["type"] != "control_response" {
 		t.Fatalf("before the first turn came %v, want the answer to a request", m)

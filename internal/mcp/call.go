@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,6 +35,7 @@ func (s *Set) Call(ctx context.Context, server, name string, input json.RawMessa
 		input = json.RawMessage("{}")
 	}
 	params := &sdk.CallToolParams{Name: name, Arguments: input}
+	defer v.use()()
 	token, done := v.reporting(report)
 	defer done()
 	params.SetProgressToken(token)
@@ -55,6 +58,12 @@ func (v *server) callFailed(ctx context.Context, conn *connection, name string, 
 		}
 		return tool.Failf("The MCP server %q has forgotten this session, and is being connected anew. The call did not run: try again in a moment.", v.Name)
 	}
+	if conn.carrier.refused() {
+		return tool.Failf("The MCP server %q did not let this be called: %v.", v.Name, v.explain(conn, err))
+	}
+	if unreadable(err) {
+		return tool.Failf("The answer of the MCP server %q cannot be read: %v. The call may have taken effect; look before you call again.", v.Name, v.explain(conn, err))
+	}
 	var refusal *jsonrpc.Error
 	if !errors.As(err, &refusal) { // the connection is over; how it ended is known a moment later
 		ctx, cancel := context.WithTimeout(ctx, grace)
@@ -63,6 +72,31 @@ func (v *server) callFailed(ctx context.Context, conn *connection, name string, 
 		return tool.Failf("The MCP server %q was gone before it had answered: %v. Whether the call took effect is not known; look before you call again. The server is started again in a while.", v.Name, v.explain(conn, err))
 	}
 	return tool.Failf("The MCP server %q refused the call of %s: %v", v.Name, name, v.explain(conn, err))
+}
+
+// unreadable reports whether an answer came and made no sense.
+func unreadable(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	var encoding base64.CorruptInputError
+	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.As(err, &encoding) || strings.Contains(err.Error(), "unmarshal")
+}
+
+// use says that something was asked of the server until done is called: only then may it
+// ask the user something.
+func (v *server) use() (done func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.uses++; v.uses == 1 {
+		v.busy, v.idle = context.WithCancel(context.Background())
+	}
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.uses--; v.uses == 0 {
+			v.idle()
+		}
+	}
 }
 
 // reporting lets report hear of the progress of a call until done is called.

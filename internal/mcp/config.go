@@ -22,8 +22,11 @@ type Config struct {
 	URL     string // of the others
 	Headers map[string]string
 	Timeout time.Duration // of a call; 0: there is none
+	Dir     string        // where the command starts; empty: as [Options] say
 
-	Disabled bool // it is known, and not started
+	written  string   // what it is, with the names of variables
+	secrets  []string // the values of those
+	Disabled bool     // it is known, and not started
 	Source   string
 	Origin   config.Origin
 	Raw      json.RawMessage // as it stands in the file, nothing replaced
@@ -78,7 +81,9 @@ func Parse(l *config.Layers, source string, get func(string) (string, bool)) (se
 			continue
 		}
 		x := expander{get: get}
+		before := c
 		c.expand(&x)
+		c.written, c.secrets = before.where(), x.used
 		for _, v := range x.missing {
 			warnings = append(warnings, at(one, "MCP server %q: the variable %s is not set; set it, or write ${%s:-default}", name, v, v))
 		}
@@ -169,10 +174,13 @@ func (c *Config) check() error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// Where says what the server is, without secrets: its command or its address.
-func (c *Config) Where() string {
+// Where says what the server is, without secrets: its command or its address, with the
+// names of variables and not their values.
+func (c *Config) Where() string { return c.redact(cmp.Or(c.written, c.where())) }
+
+func (c *Config) where() string {
 	if c.Type == "stdio" {
-		return c.redact(strings.Join(append([]string{c.Command}, c.Args...), " "))
+		return strings.Join(append([]string{c.Command}, c.Args...), " ")
 	}
 	return withoutQuery(c.URL)
 }
@@ -203,7 +211,7 @@ func (c *Config) redact(text string) string {
 	if c.URL != "" {
 		text = strings.ReplaceAll(text, c.URL, withoutQuery(c.URL))
 	}
-	var secrets []string
+	secrets := slices.Clone(c.secrets)
 	for _, values := range []map[string]string{c.Headers, c.Env} {
 		for _, v := range values {
 			v = strings.TrimPrefix(v, "Bearer ")
@@ -212,6 +220,7 @@ func (c *Config) redact(text string) string {
 			}
 		}
 	}
+	secrets = slices.DeleteFunc(secrets, func(v string) bool { return len(v) < secretLength })
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	for _, v := range secrets {
 		text = strings.ReplaceAll(text, v, "…")

@@ -44,7 +44,19 @@ func (c *connection) end() error {
 }
 
 // errUnauthorized says that a server wants to know who is asking.
-var errUnauthorized = errors.New("it wants to know who is asking: give it a token under headers, as \"Authorization\": \"Bearer ${TOKEN}\"")
+var errUnauthorized = fmt.Errorf("%w: give it a token under headers, as \"Authorization\": \"Bearer ${TOKEN}\"", errDenied)
+
+var errDenied = errors.New("it wants to know who is asking")
+
+// unauthorized says what to do about it.
+func (v *server) unauthorized() error {
+	for name := range v.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return fmt.Errorf("%w; it refused the token that stands under headers", errDenied)
+		}
+	}
+	return errUnauthorized
+}
 
 // connect makes a connection within the limit for starts.
 func (v *server) connect(ctx context.Context) (*connection, error) {
@@ -99,15 +111,18 @@ func (v *server) explain(c *connection, err error) error { return v.explainEnd(c
 // explainEnd adds to an error what is known of the other side, and takes secrets out.
 func (v *server) explainEnd(c carrier, err error) error {
 	if c.refused() {
-		return errUnauthorized
+		return v.unauthorized()
 	}
 	text := err.Error()
 	var unreached *url.Error
-	if errors.As(err, &unreached) {
+	var elsewhere *sentOn
+	if errors.As(err, &elsewhere) {
+		text = elsewhere.Error()
+	} else if errors.As(err, &unreached) {
 		text = fmt.Sprintf("%s cannot be reached: %v", withoutQuery(unreached.URL), unreached.Err)
 	}
 	if last := c.last(); last != "" {
-		text = last + ": " + text
+		text += "; " + last
 		if errors.Is(err, sdk.ErrConnectionClosed) || strings.HasSuffix(err.Error(), "EOF") {
 			text = last // the closed connection is only what followed
 		}

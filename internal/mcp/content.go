@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -20,6 +21,11 @@ import (
 const (
 	maxImage = 5 << 20 / 4 * 3 // bytes of the largest picture that model APIs take: 5 MB in base64
 	maxSide  = 8000            // pixels
+	maxArea  = 20_000_000      // pixels; to look at more takes 80 MB
+	// What the pictures of one result may have together, in bytes: requests have a limit,
+	// and each later one carries them, too.
+	maxPictures = 4 << 20
+	maxPrompt   = 400_000 // bytes of text of a prompt
 )
 
 // resultOf is the result of a call as models read it.
@@ -39,8 +45,17 @@ func resultOf(res *sdk.CallToolResult) tool.Result {
 
 func blocks(content []sdk.Content) []message.Block {
 	var list []message.Block
+	size := 0
 	for _, c := range content {
-		list = append(list, block(c))
+		b := block(c)
+		if p, ok := b.(message.Image); ok {
+			if size+len(p.Data) > maxPictures {
+				b = note("a further picture, left out: together they are too large")
+			} else {
+				size += len(p.Data)
+			}
+		}
+		list = append(list, b)
 	}
 	return list
 }
@@ -111,17 +126,30 @@ func picture(kind string, data []byte) message.Block {
 	found := "webp"
 	if !isWebP(data) {
 		c, format, err := image.DecodeConfig(bytes.NewReader(data))
+		if err == nil && (max(c.Width, c.Height) > maxSide || c.Width*c.Height > maxArea) {
+			return note("picture, %s, %d×%d pixels, too large to be shown", kind, c.Width, c.Height)
+		}
+		if err == nil { // what only begins well is refused, too
+			_, _, err = image.Decode(bytes.NewReader(data))
+		}
 		if err != nil {
 			return note("picture, %s, %d bytes, which cannot be shown", kind, len(data))
 		}
-		if found = format; max(c.Width, c.Height) > maxSide {
-			return note("picture, %s, %d×%d pixels, too large to be shown", kind, c.Width, c.Height)
-		}
+		found = format
 	}
 	return message.Image{MediaType: "image/" + found, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// isWebP reports whether data begins like a WebP file: RIFF, a size, WEBP.
+// isWebP reports whether data looks like a whole WebP file: RIFF, the size of what follows,
+// WEBP, and a picture of one of the three kinds.
 func isWebP(data []byte) bool {
-	return len(data) > 16 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+	if len(data) <= 20 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
+		return false
+	}
+	size := int64(binary.LittleEndian.Uint32(data[4:]))
+	switch string(data[12:16]) {
+	case "VP8 ", "VP8L", "VP8X":
+		return size+8 == int64(len(data)) || size+9 == int64(len(data)) // padded to an even size
+	}
+	return false
 }

@@ -28,11 +28,25 @@ const (
 	Cancel  = "cancel"
 )
 
-// elicit asks whoever answers. An answer that does not make sense is a refusal.
+// elicit asks whoever answers, one question of a server at a time, and only while it is
+// used: a question belongs to a call and ends with it. An answer that does not make sense is a refusal.
 func (v *server) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	if v.opts.Elicit == nil {
+	v.mu.Lock()
+	refuse := v.opts.Elicit == nil || v.uses == 0 || v.asking
+	busy := v.busy
+	v.asking = v.asking || !refuse
+	v.mu.Unlock()
+	if refuse { // nobody has asked it anything, or it asks already
 		return &sdk.ElicitResult{Action: Decline}, nil
 	}
+	defer func() {
+		v.mu.Lock()
+		v.asking = false
+		v.mu.Unlock()
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(busy, cancel)()
 	e := Elicitation{Message: plain(r.Params.Message, maxDescription), URL: r.Params.URL, ID: r.Params.ElicitationID}
 	if r.Params.RequestedSchema != nil {
 		if text, err := json.Marshal(r.Params.RequestedSchema); err == nil && len(text) <= maxSchema {

@@ -10,6 +10,7 @@ import (
 type expander struct {
 	get     func(string) (string, bool)
 	missing []string // variables that are not set and have no default, each once
+	used    []string // values that were put in
 }
 
 // expand replaces what an entry may hold variables in.
@@ -51,6 +52,7 @@ func (x *expander) replace(text string) string {
 		switch value, set := x.get(name); {
 		case set && (value != "" || !hasDefault):
 			out.WriteString(value)
+			x.used = append(x.used, value)
 		case hasDefault:
 			out.WriteString(otherwise)
 		default:

@@ -82,7 +82,7 @@ func serve(kind string) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot find the database\x1b[31m")
 		os.Exit(3)
-	case "modern", "noise", "batch", "rude", "big":
+	case "modern", "noise", "batch", "rude", "big", "endless", "pings", "nonsense", "clash":
 		byHand(kind)
 	default:
 		version := fmt.Sprint(os.Getpid(), " ", os.Getenv(process.MarkVariable))
@@ -169,7 +169,7 @@ func answer(kind, method, id string, megabytes int) {
 		}
 		fmt.Println(line)
 	}
-	capabilities := `"capabilities":{"tools":{}},"serverInfo":{"name":"hand","version":"1"}`
+	capabilities := `"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"hand","version":"1"}`
 	switch {
 	case method == "initialize" && kind == "modern":
 		reply(`"error":{"code":-32601,"message":"no such method"}`)
@@ -177,6 +177,20 @@ func answer(kind, method, id string, megabytes int) {
 		reply(`"result":{"supportedVersions":["2026-07-28"],"resultType":"complete",` + capabilities + `}`)
 	case method == "initialize":
 		reply(`"result":{"protocolVersion":"2025-06-18",` + capabilities + `}`)
+	case method == "tools/list" && kind == "endless":
+		reply(`"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}}` + strings.Repeat(`,{"name":""}`, 200) + `],"nextCursor":"c` + id + `"}`)
+	case method == "resources/list" && kind == "endless":
+		reply(`"result":{"resources":[],"nextCursor":"more"}`)
+	case method == "tools/list" && kind == "clash":
+		reply(`"result":{"tools":[{"name":"delete.all","inputSchema":{"type":"object"}},{"name":"delete_all","inputSchema":{"type":"object"}},{"name":"delete all","inputSchema":{"type":"object"}}]}`)
+	case method == "tools/call" && kind == "pings":
+		for {
+			if _, err := fmt.Println(`{"jsonrpc":"2.0","id":"p","method":"ping"}`); err != nil {
+				return
+			}
+		}
+	case method == "tools/call" && kind == "nonsense":
+		reply(`"result":{"content":"not a list"}`)
 	case method == "tools/list" && kind == "rude":
 		reply(`"result":{"tools":[` + strings.Join([]string{
 			`{"name":"good","description":"\u001b[31mred","inputSchema":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"number"}}}}`,

@@ -184,14 +184,21 @@ func (s *Set) Status() []Status {
 	return list
 }
 
-// Tools returns the tools of all servers that are up, always in the same order. Of two
-// with one name the second gets a suffix, which only depends on the names.
+// Tools returns the tools of all servers that are up, always in the same order. Where
+// several have one name, it is that of the tool that is really called so, since rules mean
+// that one; the others get a suffix, which only depends on the names.
 func (s *Set) Tools() []Tool {
 	var list []Tool
+	many := map[string]int{}
+	for _, v := range s.all() {
+		for _, t := range v.offer().tools {
+			many[t.Full]++
+		}
+	}
 	taken := map[string]bool{}
 	for _, v := range s.all() {
 		for _, t := range v.offer().tools {
-			if taken[t.Full] {
+			if many[t.Full] > 1 && t.Full != "mcp__"+v.Name+"__"+t.Name {
 				t.Full = cut(t.Full+"_"+mark(v.Name+"\x00"+t.Name), maxName)
 			}
 			if taken[t.Full] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,11 +83,20 @@ func (o *offer) warn(format string, args ...any) {
 }
 
 func (v *server) lookAtTools(ctx context.Context, conn *connection, o *offer) error {
-	seen := map[string]bool{}
-	for t, err := range conn.Tools(ctx, nil) {
+	all, err := pages(func(cursor string) ([]*sdk.Tool, string, error) {
+		r, err := conn.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			return fmt.Errorf("list its tools: %w", err)
+			return nil, "", err
 		}
+		return r.Tools, r.NextCursor, nil
+	})
+	if errors.Is(err, errEndless) {
+		o.warn("its list of tools has no end; what came after %d is left out", len(all))
+	} else if err != nil {
+		return fmt.Errorf("list its tools: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, t := range all {
 		if len(o.tools) == maxTools {
 			o.warn("it has more than %d tools; the rest is left out", maxTools)
 			break
@@ -117,10 +127,19 @@ func (v *server) lookAtTools(ctx context.Context, conn *connection, o *offer) er
 }
 
 func (v *server) lookAtPrompts(ctx context.Context, conn *connection, o *offer) error {
-	for p, err := range conn.Prompts(ctx, nil) {
+	all, err := pages(func(cursor string) ([]*sdk.Prompt, string, error) {
+		r, err := conn.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
 		if err != nil {
-			return err
+			return nil, "", err
 		}
+		return r.Prompts, r.NextCursor, nil
+	})
+	if errors.Is(err, errEndless) {
+		o.warn("its list of prompts has no end; what came after %d is left out", len(all))
+	} else if err != nil {
+		return err
+	}
+	for _, p := range all {
 		if len(o.prompts) == maxPrompts {
 			o.warn("it has more than %d prompts; the rest is left out", maxPrompts)
 			break

@@ -17,13 +17,19 @@ import (
 // remote is a server that is reached over HTTP.
 type remote struct {
 	config *Config
-	denied atomic.Bool
+	answer answerOf
 	pool   *http.Transport
 
 	mu     sync.Mutex
 	conn   sdk.Connection
 	cancel context.CancelFunc // of all requests
 	over   bool
+}
+
+// answerOf is how the server answered last.
+type answerOf struct {
+	status atomic.Int64 // of HTTP
+	pause  atomic.Value // when to try again, as it says; a string
 }
 
 func newRemote(c *Config) *remote {
@@ -47,10 +53,10 @@ func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 		return nil, err
 	}
 	client := &http.Client{
-		Transport: &headers{next: r.pool, home: home, config: r.config, denied: &r.denied},
+		Transport: &headers{next: r.pool, home: home, config: r.config, answerOf: &r.answer, stop: cancel},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if next.URL.Host != home.Host || next.URL.Scheme != home.Scheme {
-				return fmt.Errorf("it sends us on to %s; if you trust that, write it as the url", withoutQuery(next.URL.String()))
+				return &sentOn{withoutQuery(next.URL.String())}
 			}
 			if len(via) > 5 {
 				return errors.New("it sends us on in circles")
@@ -92,8 +98,35 @@ func (r *remote) end() error {
 }
 
 func (r *remote) wait(context.Context) {}
-func (r *remote) last() string         { return "" }
-func (r *remote) refused() bool        { return r.denied.Load() }
+
+// last says what is wrong with the answers of the server, where HTTP tells.
+func (r *remote) last() string {
+	switch status := int(r.answer.status.Load()); {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("it answered HTTP %d %s: check the url, or try \"type\": \"sse\"", status, http.StatusText(status))
+	case status == http.StatusTooManyRequests:
+		text := "it answered HTTP 429 Too Many Requests"
+		if pause, _ := r.answer.pause.Load().(string); pause != "" {
+			text += ", and wants to be left alone for " + plain(pause, 50)
+		}
+		return text
+	case status >= 400:
+		return fmt.Sprintf("it answered HTTP %d %s", status, http.StatusText(status))
+	}
+	return ""
+}
+
+func (r *remote) refused() bool {
+	status := r.answer.status.Load()
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// sentOn is the error of a server that points to another.
+type sentOn struct{ to string }
+
+func (e *sentOn) Error() string {
+	return "it sends us on to " + e.to + "; if you trust that, write it as the url"
+}
 
 // headers adds the headers of a server to what is sent to it, and only to it, and bounds
 // what comes back.
@@ -101,8 +134,14 @@ type headers struct {
 	next   http.RoundTripper
 	home   *url.URL
 	config *Config
-	denied *atomic.Bool
+	*answerOf
+	open atomic.Int64 // requests without an answer
+	stop func()       // ends the connection
 }
+
+// maxOpen is how many requests may wait for an answer: with more of them, the server makes
+// us answer what it asks and does not read that.
+const maxOpen = 256
 
 // RoundTrip sends one request.
 func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -113,14 +152,18 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	for k, v := range h.config.Headers {
 		r.Header.Set(k, v)
 	}
+	defer h.open.Add(-1)
+	if h.open.Add(1) > maxOpen {
+		h.stop()
+		return nil, fmt.Errorf("it asked more than %d things and did not read the answers", maxOpen)
+	}
 	resp, err := h.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		h.denied.Store(true)
-	} else if resp.StatusCode < 300 {
-		h.denied.Store(false)
+	if r.Method != http.MethodDelete { // the goodbye, whose answer says nothing
+		h.status.Store(int64(resp.StatusCode))
+		h.pause.Store(resp.Header.Get("Retry-After"))
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
 		resp.Body = &bounded{ReadCloser: resp.Body, left: maxMessage}

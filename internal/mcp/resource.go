@@ -53,24 +53,41 @@ func (v *server) resources(ctx context.Context, conn *connection, list *[]Resour
 		return fmt.Errorf("the MCP server %q has no resources", v.Name)
 	}
 	room := len(*list) + maxResources
-	for r, err := range conn.Resources(ctx, nil) {
-		if err != nil {
-			return fmt.Errorf("list the resources of %q: %w", v.Name, v.explain(conn, err))
-		}
+	add := func(r Resource, name, title, description, kind string) bool {
 		if len(*list) >= room {
+			return false
+		}
+		r.Server, r.Name, r.Description, r.MIMEType = v.Name, plain(cmp.Or(title, name), 200), plain(description, 500), plain(kind, 100)
+		r.URI = plain(r.URI, maxDescription)
+		*list = append(*list, r)
+		return true
+	}
+	all, err := pages(func(cursor string) ([]*sdk.Resource, string, error) {
+		r, err := conn.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+		if err != nil {
+			return nil, "", err
+		}
+		return r.Resources, r.NextCursor, nil
+	})
+	for _, r := range all {
+		if r != nil && !add(Resource{URI: r.URI}, r.Name, r.Title, r.Description, r.MIMEType) {
 			return fmt.Errorf("the MCP server %q has more than %d resources; the rest is not listed", v.Name, maxResources)
 		}
-		*list = append(*list, Resource{
-			Server: v.Name, URI: plain(r.URI, maxDescription), Name: plain(cmp.Or(r.Title, r.Name), 200), Description: plain(r.Description, 500), MIMEType: plain(r.MIMEType, 100),
-		})
 	}
-	for r, err := range conn.ResourceTemplates(ctx, nil) {
-		if err != nil || len(*list) >= room { // few servers know them
+	if err != nil {
+		return fmt.Errorf("list the resources of %q: %w", v.Name, v.explain(conn, err))
+	}
+	templates, _ := pages(func(cursor string) ([]*sdk.ResourceTemplate, string, error) { // few servers know them
+		r, err := conn.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+		if err != nil {
+			return nil, "", err
+		}
+		return r.ResourceTemplates, r.NextCursor, nil
+	})
+	for _, r := range templates {
+		if r != nil && !add(Resource{URI: r.URITemplate, Template: true}, r.Name, r.Title, r.Description, r.MIMEType) {
 			break
 		}
-		*list = append(*list, Resource{
-			Server: v.Name, URI: plain(r.URITemplate, maxDescription), Name: plain(cmp.Or(r.Title, r.Name), 200), Description: plain(r.Description, 500), MIMEType: plain(r.MIMEType, 100), Template: true,
-		})
 	}
 	return nil
 }
@@ -85,6 +102,7 @@ func (s *Set) Read(ctx context.Context, server, uri string) ([]message.Block, er
 	if err != nil {
 		return nil, err
 	}
+	defer v.use()()
 	res, err := conn.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server %q cannot give %s: %w", v.Name, uri, v.explain(conn, err))
@@ -107,6 +125,16 @@ func (s *Set) Prompts() []Prompt {
 	return list
 }
 
+func lengthOf(b message.Block) int {
+	switch b := b.(type) {
+	case message.Text:
+		return len(b.Text)
+	case message.Image:
+		return len(b.Data) * maxPrompt / maxPictures // they have a measure of their own
+	}
+	return 0
+}
+
 // Prompt fetches a prompt. The texts of all its messages come one after the other.
 func (s *Set) Prompt(ctx context.Context, p Prompt, args map[string]string) ([]message.Block, error) {
 	v, err := s.get(p.Server)
@@ -117,16 +145,21 @@ func (s *Set) Prompt(ctx context.Context, p Prompt, args map[string]string) ([]m
 	if err != nil {
 		return nil, err
 	}
+	defer v.use()()
 	res, err := conn.GetPrompt(ctx, &sdk.GetPromptParams{Name: p.Name, Arguments: args})
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server %q refused the prompt %s: %w", v.Name, p.Name, v.explain(conn, err))
 	}
 	var list []message.Block
+	size := 0
 	for _, m := range res.Messages {
 		if m == nil || m.Content == nil {
 			continue
 		}
 		b := block(m.Content)
+		if size += lengthOf(b); size > maxPrompt {
+			return nil, fmt.Errorf("the prompt %s of the MCP server %q is too long for a conversation: more than %d kB", p.Name, p.Server, maxPrompt/1000)
+		}
 		if t, isText := b.(message.Text); isText && m.Role == "assistant" {
 			b = message.Text{Text: "(An answer that the prompt puts in front:)\n" + t.Text}
 		}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -43,6 +44,9 @@ func cleanSchema(from any) (schema json.RawMessage, note string, err error) {
 			return nil, "", fmt.Errorf("has an argument %.100q; want up to %d letters, digits, _, . and -", name, maxName)
 		}
 	}
+	if dropPatterns(object, 0) {
+		note = "patterns in its schema are left out: they are no RE2"
+	}
 	delete(object, "$schema") // which draft it is changes nothing that models read
 	if schema, err = json.Marshal(object); err != nil {
 		return nil, "", fmt.Errorf("cannot be written down: %w", err)
@@ -51,6 +55,48 @@ func cleanSchema(from any) (schema json.RawMessage, note string, err error) {
 		return nil, "", fmt.Errorf("has %d kB; want %d at most", len(schema)>>10, maxSchema>>10)
 	}
 	return schema, note, valid(object, schema)
+}
+
+// dropPatterns takes out patterns in the syntax of JavaScript, which would make the schema
+// none here. They only describe; who calls the tool with something else hears of it.
+func dropPatterns(schema any, depth int) (dropped bool) {
+	if depth > maxDepth {
+		return false
+	}
+	bad := func(text any) bool {
+		s, ok := text.(string)
+		_, err := regexp.Compile(s)
+		return ok && err != nil
+	}
+	switch v := schema.(type) {
+	case []any:
+		for _, one := range v {
+			dropped = dropPatterns(one, depth+1) || dropped
+		}
+	case map[string]any:
+		if bad(v["pattern"]) {
+			delete(v, "pattern")
+			dropped = true
+		}
+		if named, ok := v["patternProperties"].(map[string]any); ok {
+			for p := range named {
+				if bad(p) {
+					delete(named, p)
+					dropped = true
+				}
+			}
+		}
+		for _, key := range inner {
+			dropped = dropPatterns(v[key], depth+1) || dropped
+		}
+		for _, key := range innerByName {
+			named, _ := v[key].(map[string]any)
+			for _, one := range named {
+				dropped = dropPatterns(one, depth+1) || dropped
+			}
+		}
+	}
+	return dropped
 }
 
 // valid reports what makes a schema none.

@@ -42,6 +42,10 @@ type server struct {
 	took      time.Duration
 	reporters map[string]func(string) // of running calls, by progress token
 	calls     int
+	uses      int             // what is being asked of it
+	busy      context.Context // until uses is 0
+	idle      context.CancelFunc
+	asking    bool // it asks the user something
 }
 
 // offer is what a server has.
@@ -134,7 +138,7 @@ func (v *server) live(ctx context.Context) (wasUp bool, err error) {
 
 // stateOf says what became of a server that did not come up.
 func (v *server) stateOf(err error) State {
-	if errors.Is(err, errUnauthorized) {
+	if errors.Is(err, errDenied) {
 		return NeedsAuth
 	}
 	return Failed

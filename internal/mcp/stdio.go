@@ -48,6 +48,7 @@ type stdio struct {
 	ended   bool
 	proc    *process.Process
 	in, out *os.File
+	byUs    bool // it did not end by itself
 	helpers sync.WaitGroup
 
 	lines   *bufio.Reader // belongs to the reader
@@ -104,7 +105,7 @@ func (s *stdio) Connect(context.Context) (sdk.Connection, error) {
 		_ = s.out.SetReadDeadline(time.Now().Add(drain))
 		_ = errs.SetReadDeadline(time.Now().Add(drain))
 	})
-	return s, nil
+	return &answering{Connection: s}, nil
 }
 
 // spec says what to start. A command without a slash is looked up in the PATH that it
@@ -117,12 +118,13 @@ func (s *stdio) spec() (process.Spec, error) {
 	for k, v := range s.config.Env {
 		env = append(env, k+"="+v)
 	}
-	path, err := lookPath(s.config.Command, s.opts.Dir, env)
+	dir := cmp.Or(s.config.Dir, s.opts.Dir)
+	path, err := lookPath(s.config.Command, dir, env)
 	if err != nil {
 		return process.Spec{}, err
 	}
 	return process.Spec{
-		Path: path, Args: append([]string{s.config.Command}, s.config.Args...), Dir: s.opts.Dir, Env: env,
+		Path: path, Args: append([]string{s.config.Command}, s.config.Args...), Dir: dir, Env: env,
 		Mark: rand.Text(), Within: s.opts.Within,
 	}, nil
 }
@@ -273,6 +275,9 @@ func (s *stdio) end() error {
 		select {
 		case <-s.proc.Done():
 		case <-polite.C:
+			s.mu.Lock()
+			s.byUs = true
+			s.mu.Unlock()
 		}
 		polite.Stop()
 		if _, err := s.proc.End(context.Background(), grace); err != nil {
@@ -290,9 +295,15 @@ func (s *stdio) last() string {
 	if s.proc == nil {
 		return ""
 	}
+	s.mu.Lock()
+	byUs := s.byUs
+	s.mu.Unlock()
 	var text string
 	select {
 	case <-s.proc.Done():
+		if byUs {
+			break // how it ended says nothing then
+		}
 		exit, err := s.proc.Wait(context.Background())
 		if text = "it ended with " + exit.String(); err != nil {
 			text = err.Error()

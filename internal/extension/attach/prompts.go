@@ -124,11 +124,12 @@ func (s *Servers) command(args string) (string, error) {
 	switch words := strings.Fields(args); {
 	case len(words) == 0:
 		return s.table(), nil
-	case words[0] == "reconnect" && len(words) == 2:
-		if err := s.o.Set.Reconnect(words[1]); err != nil {
+	case words[0] == "reconnect" && len(words) > 1:
+		name := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(args), "reconnect"))
+		if err := s.o.Set.Reconnect(name); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("The MCP server %s is being connected anew; /mcp shows how that went.", words[1]), nil
+		return fmt.Sprintf("The MCP server %s is being connected anew; /mcp shows how that went.", name), nil
 	}
 	return "", fmt.Errorf("/mcp %s: write /mcp, or /mcp reconnect NAME", args)
 }

@@ -86,7 +86,7 @@ func (r *runner) finished(s task.Snapshot) tool.Result {
 	res := *r.result
 	r.result = nil
 	d := data{TaskID: string(s.ID), Structured: res.Data, OutputSize: r.size}
-	if d.OutputSize > 0 {
+	if d.OutputSize > 0 && s.Reason != task.ReasonNoSpace {
 		d.OutputPath = s.OutputFile
 	}
 	res.Data = d
@@ -116,7 +116,11 @@ func clip(content []message.Block, limit int, file string) (clipped []message.Bl
 		}
 		left -= len(t.Text)
 	}
-	return append(clipped, message.Text{Text: fmt.Sprintf("[The result has %d bytes and was shortened. All of it is in %s: read the parts that you need, or search it with Grep.]", size, file)}), size
+	where := "The rest could not be kept: it is lost."
+	if file != "" {
+		where = fmt.Sprintf("All of it is in %s: read the parts that you need, or search it with Grep.", file)
+	}
+	return append(clipped, message.Text{Text: fmt.Sprintf("[The result has %d bytes and was shortened. %s]", size, where)}), size
 }
 
 // runner is one call.
@@ -147,7 +151,11 @@ func (r *runner) Run(ctx context.Context, t *task.Task) error {
 	if res.IsError {
 		failure = firstLine(res.Content)
 	}
-	res.Content, r.size = clip(res.Content, r.limit, t.Snapshot().OutputFile)
+	file := t.Snapshot().OutputFile
+	if err != nil {
+		file = ""
+	}
+	res.Content, r.size = clip(res.Content, r.limit, file)
 	if tooLong(res.Data, r.limit) {
 		res.Data = nil // for programs; the texts say the same
 	}

@@ -195,3 +195,15 @@ func TestHugeStructuredResultIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestClipSaysWhereTheRestIs holds that nothing is promised that could not be kept.
+func TestClipSaysWhereTheRestIs(t *testing.T) {
+	t.Parallel()
+	long := []message.Block{message.Text{Text: strings.Repeat("x", 1000)}}
+	for file, want := range map[string]string{"/out": "All of it is in /out:", "": "could not be kept"} {
+		content, size := clip(long, 100, file)
+		if got := text(tool.Result{Content: content}); size != 1000 || !strings.Contains(got, want) {
+			t.Errorf("clip into %q = %q, %d", file, got, size)
+		}
+	}
+}
