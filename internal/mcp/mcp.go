@@ -198,7 +198,7 @@ func (s *Set) Tools() []Tool {
 	taken := map[string]bool{}
 	for _, v := range s.all() {
 		for _, t := range v.offer().tools {
-			if many[t.Full] > 1 && t.Full != "mcp__"+v.Name+"__"+t.Name {
+			if many[t.Full] > 1 && t.Full != "mcp__"+v.shown+"__"+t.Name {
 				t.Full = cut(t.Full+"_"+mark(v.Name+"\x00"+t.Name), maxName)
 			}
 			if taken[t.Full] {
