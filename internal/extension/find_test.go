@@ -300,3 +300,33 @@ func TestFindDisabled(t *testing.T) {
 	check(t, "servers", servers, "both=user mine=mine own=x plugin:tools:db=db")
 	check(t, "held back", held, "both=top top=top")
 }
+
+// TestFindManagedHooks holds that a user's switch leaves the hooks of whoever runs the
+// machine alone.
+func TestFindManagedHooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.everything()
+	w.write("user/.heddle/settings.json", `{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "user"}]}]}}`)
+	w.write("managed/managed-settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "managed"}]}]}}`)
+	managed := filepath.Join(filepath.Dir(w.UserHome), "managed")
+	for _, test := range []struct{ off, want string }{{"", "managed"}, {`{"disableAllHooks": true}`, ""}} {
+		if test.off != "" {
+			w.write("managed/managed-settings.json", test.off)
+		}
+		layers, err := config.Find(config.Options{Home: w.Home, Managed: managed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Granted = layers
+		f, err := Find(w.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, hooks, _ := names(f)
+		check(t, "hooks", hooks, test.want)
+		if !f.NoHooks {
+			t.Error("hooks are not switched off")
+		}
+	}
+}

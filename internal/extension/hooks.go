@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"heddle/internal/config"
 	"heddle/internal/hook"
@@ -12,10 +13,15 @@ import (
 // hooks reads the hooks of settings, of the settings of other programs, and of plugins.
 // A project's own run only if it is trusted: they are commands.
 func (f *finder) hooks() {
-	if f.found.NoHooks = f.hooksOff(); f.found.NoHooks {
+	f.found.NoHooks = f.hooksOff()
+	f.read(f.Granted.At("hooks"), "settings", nil)
+	if f.found.NoHooks { // who runs the machine is not to be switched off by those who use it
+		origin, _ := f.Granted.Origin("disableAllHooks")
+		f.found.Hooks = slices.DeleteFunc(f.found.Hooks, func(h hook.Hook) bool {
+			return h.Origin.Layer != config.Managed || origin.Layer == config.Managed
+		})
 		return
 	}
-	f.read(f.Granted.At("hooks"), "settings", nil)
 	if f.UserHome != "" && f.wants(config.User) {
 		f.claude(config.Options{Home: filepath.Join(f.UserHome, ".claude"), Sources: []config.Layer{config.User}})
 	}

@@ -108,7 +108,7 @@ func (c *Catalog) read(number int, s Source) []candidate {
 	for i, dir := range s.Skills {
 		read(i, w.skills(dir, 0), false)
 	}
-	w.seen = map[string]bool{}
+	w.seen, w.count = map[string]bool{}, 0
 	for i, dir := range s.Commands {
 		read(i, w.commands(dir, "", 0), true)
 	}
