@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"heddle/internal/mcp"
 	"heddle/internal/message"
@@ -108,8 +109,10 @@ func firstWord(s string) (word, rest string) {
 			return s[1 : 1+end], strings.TrimSpace(s[2+end:])
 		}
 	}
-	word, rest, _ = strings.Cut(s, " ")
-	return word, strings.TrimSpace(rest)
+	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
+		return s[:end], strings.TrimSpace(s[end:])
+	}
+	return s, ""
 }
 
 func unquote(s string) string {
