@@ -190,7 +190,7 @@ func (s *servant) call(r request) {
 		b, _ := os.ReadFile(r.argument("text"))
 		s.text(r, "at last: "+string(b))
 	case "big":
-		s.print(`{"jsonrpc":"2.0","id":`, string(r.ID), `,"result":{"content":[{"type":"text","text":"first`, strings.Repeat("x", 50_000_000), `last"}]}}`)
+		s.print(`{"jsonrpc":"2.0","id":`, string(r.ID), `,"result":{"content":[{"type":"text","text":"first`, strings.Repeat("x", 20_000_000), `last"}]}}`)
 	case "flood":
 		for range 20 {
 			io.WriteString(os.Stderr, strings.Repeat("noise\n", 1<<17))
