@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestBrokenFiles(t *testing.T) {
 			}
 		}
 		text := "---\n" + strings.Join(lines, "\n") + "\n---\nDo it.\n"
-		for cut := range len(text) {
+		for cut := 0; cut < len(text); cut += 3 {
 			checkBroken(t, fmt.Sprintf("%s: cut after %d bytes", folder, cut), folder, text[:cut])
 			variants++
 		}
@@ -134,7 +135,8 @@ func FuzzFind(f *testing.F) {
 		}
 		checkUse(t, "fuzz", r)
 		for _, a := range r.List() {
-			if !trusted && (a.Hooks != nil || strings.Contains(string(a.Servers), "{")) {
+			var names []string
+			if !trusted && (a.Hooks != nil || a.Servers != nil && json.Unmarshal(a.Servers, &names) != nil) {
 				t.Errorf("hooks %s and servers %s of a source that is not trusted", a.Hooks, a.Servers)
 			}
 		}
