@@ -41,6 +41,19 @@ func (p *peer) untilServers(text string) {
 	p.t.Fatalf("/mcp never says %q", text)
 }
 
+// untilStarted asks on until a server has begun its log.
+func (p *peer) untilStarted(log string) {
+	p.t.Helper()
+	for range 100_000 {
+		if info, err := os.Stat(log); err == nil && info.Size() > 0 {
+			return
+		}
+		p.say("/mcp")
+		p.result()
+	}
+	p.t.Fatalf("no server begins %s", log)
+}
+
 // lines returns the lines of a test server's log that begin with a word, without it.
 func linesOf(t *testing.T, path, word string) (rest []string) {
 	t.Helper()
@@ -284,6 +297,7 @@ func TestServersEndWithHeddle(t *testing.T) {
 			p.untilServers("connected")
 			logs := []string{filepath.Join(p.dir, "a.log"), filepath.Join(p.dir, "b.log")}
 			for _, log := range logs {
+				p.untilStarted(log)
 				if len(alive(t, log)) != 1 {
 					t.Fatalf("%s: no server runs: the test proves nothing", log)
 				}
