@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"heddle/internal/model/scripted"
 	"heddle/internal/transcript"
 )
+
+// patient is a value of --settings: the first request waits for all servers.
+const patient = `{"mcp": {"startWaitSeconds": 60}}`
 
 // servers is a value of --mcp-config: test servers by name, with their flags.
 func servers(t *testing.T, flags map[string][]string) string {
@@ -78,11 +82,21 @@ func alive(t *testing.T, path string) (pids []string) {
 	}
 	for _, pid := range all {
 		// Of one that is dead, and that nobody has asked about, there is no command line.
-		if line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")); len(line) > 0 {
+		if line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")); strings.Contains(string(line), "testserver") {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// killServers ends what a failed test has left of them.
+func killServers(t *testing.T, log string) {
+	t.Helper()
+	for _, pid := range alive(t, log) {
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL) // it may just have ended
+		}
+	}
 }
 
 // A host sees the servers at once, and the model hears with the next message what has
@@ -105,7 +119,7 @@ agents:
       - {text: ok}
       - expect: '^a: connected, 10 tools in your list$'
         text: it is what it was
-`, "--permission-mode", "bypassPermissions", "--mcp-config", servers(t, map[string][]string{"a": nil}))
+`, "--permission-mode", "bypassPermissions", "--settings", patient, "--mcp-config", servers(t, map[string][]string{"a": nil}))
 	p.say("go")
 	init := p.next("init", func(m msg) bool { return m.is("system", "init") })
 	if got := fmt.Sprint(init["mcp_servers"]); got != "[map[name:a status:connected]]" {
@@ -149,7 +163,7 @@ agents:
 	b := newTaskBed(t, script)
 	config := servers(t, map[string][]string{"a": nil, "b": nil})
 	for _, args := range [][]string{{"go"}, {"go on", "--continue"}, {"go on", "--continue"}} {
-		cmd, out := b.command(t, append(args, "--mcp-config", config, "--settings", `{"mcp": {"startWaitSeconds": 60}}`)...)
+		cmd, out := b.command(t, append(args, "--mcp-config", config, "--settings", patient)...)
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -186,7 +200,7 @@ func TestHostAnswersServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := connect(t, asking, "--allowedTools", "mcp__a__ask", "--mcp-config", servers(t, map[string][]string{"a": nil}))
+			p := connect(t, asking, "--allowedTools", "mcp__a__ask", "--settings", patient, "--mcp-config", servers(t, map[string][]string{"a": nil}))
 			p.say("go")
 			q := p.question()
 			if q.at("request", "tool_name") != "Elicitation" || q.at("request", "input", "message") != "Which colour?" || q.at("request", "input", "server") != "a" || q.at("request", "input", "requestedSchema") == nil {
@@ -208,7 +222,7 @@ func TestNobodyAnswersServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, out := newTaskBed(t, script).command(t, "go", "--mcp-config", servers(t, map[string][]string{"a": nil}))
+	cmd, out := newTaskBed(t, script).command(t, "go", "--settings", patient, "--mcp-config", servers(t, map[string][]string{"a": nil}))
 	if err := cmd.Run(); err != nil || !strings.Contains(out.String(), `answer: {"action":"decline"}`) {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -225,7 +239,7 @@ agents:
       - {expect: '(?s)Not finished after.*goes on in the background, as task.*as task', text: both run}
       - {expect: '(?s)<task-notification>.*stopped by user.*hang of the server a', text: one was stopped}
       - {expect: '(?s)<task-notification>.*completed.*slow of the server a', text: one is done}
-`, "--permission-mode", "bypassPermissions", "--mcp-config", servers(t, map[string][]string{"a": {"-log", "a.log"}}), "--settings", `{"mcp": {"backgroundSeconds": 0.05}}`)
+`, "--permission-mode", "bypassPermissions", "--mcp-config", servers(t, map[string][]string{"a": {"-log", "a.log"}}), "--settings", `{"mcp": {"startWaitSeconds": 60, "backgroundSeconds": 0.05}}`)
 	door := filepath.Join(p.dir, "door")
 	if err := syscall.Mkfifo(door, 0o600); err != nil {
 		t.Fatal(err)
@@ -253,8 +267,14 @@ agents:
 	if strings.HasPrefix(list[1].Description, "hang") {
 		hanging = list[1].ID
 	}
-	if got := heddle("tasks", "show", hanging); !strings.Contains(got, "1 of 3: one third") {
-		t.Errorf("heddle tasks show = %s, want how far it is", got)
+	shown := ""
+	for range 100 { // what the server said may still be on its way
+		if shown = heddle("tasks", "show", hanging); strings.Contains(shown, "1 of 3: one third") {
+			break
+		}
+	}
+	if !strings.Contains(shown, "1 of 3: one third") {
+		t.Errorf("heddle tasks show = %s, want how far it is", shown)
 	}
 	heddle("tasks", "stop", hanging)
 	if r := p.result(); r["result"] != "one was stopped" {
@@ -290,13 +310,15 @@ func TestServersEndWithHeddle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := connect(t, "agents:\n  - turns: [{text: fine, repeat: forever}]\n", "--session-id", transcript.NewID(), "--mcp-config", servers(t, map[string][]string{
-				"a": {"-log", "a.log"}, "b": {"-log", "b.log", "-silent"},
+				"a": {"-log", "a.log"}, "b": {"-log", "b.log", "-silent", "-up", "ready"},
 			}), "--settings", `{"mcp": {"startWaitSeconds": 0.2}}`)
 			p.say("go")
 			p.result()
 			p.untilServers("connected")
+			p.ready()
 			logs := []string{filepath.Join(p.dir, "a.log"), filepath.Join(p.dir, "b.log")}
 			for _, log := range logs {
+				t.Cleanup(func() { killServers(t, log) })
 				p.untilStarted(log)
 				if len(alive(t, log)) != 1 {
 					t.Fatalf("%s: no server runs: the test proves nothing", log)

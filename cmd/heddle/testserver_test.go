@@ -21,12 +21,16 @@ func testServer() {
 	flag.StringVar(&s.after, "after", "", "answer once `FIFO` was opened by somebody else")
 	flag.StringVar(&s.log, "log", "", "append the process id and what is heard to `FILE`")
 	flag.BoolVar(&s.silent, "silent", false, "never answer, and do not go away when asked to")
+	up := flag.String("up", "", "open `FIFO` when the log is begun, for whoever waits for that")
 	flag.IntVar(&s.more, "tools", 0, "offer `N` tools more")
 	flag.StringVar(&s.only, "only", "", "offer only these `TOOLS`, as JSON")
 	flag.Parse()
-	s.note("pid %d", os.Getpid())
 	if s.silent {
 		signal.Ignore(syscall.SIGTERM)
+	}
+	s.note("pid %d", os.Getpid())
+	if *up != "" {
+		announce(*up)
 	}
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -41,6 +45,13 @@ func testServer() {
 	}
 	if s.silent {
 		select {}
+	}
+}
+
+// announce lets somebody go on who reads from a FIFO.
+func announce(fifo string) {
+	if f, err := os.OpenFile(fifo, os.O_WRONLY, 0); err == nil {
+		f.Close()
 	}
 }
 
@@ -182,9 +193,7 @@ func (s *servant) call(r request) {
 		token, _ := json.Marshal(r.Params.Meta["progressToken"])
 		s.print(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`, string(token), `,"progress":1,"total":3,"message":"one third"}}`)
 		if fifo := r.argument("text"); fifo != "" {
-			if f, err := os.OpenFile(fifo, os.O_WRONLY, 0); err == nil { // whoever reads knows
-				f.Close()
-			}
+			announce(fifo)
 		}
 	case "slow": // until somebody writes
 		b, _ := os.ReadFile(r.argument("text"))
