@@ -83,8 +83,12 @@ func tellFound(p place, found *extension.Found, stderr io.Writer) {
 		fmt.Fprintf(stderr, "heddle: this project is not trusted, so this does not count: %s. If you trust it, add %q to trustedProjects in %s\n",
 			strings.Join(found.Withheld, ", "), p.project(), filepath.Join(p.home, "settings.json"))
 	}
-	for _, c := range found.Unapproved {
+	switch n := len(found.Unapproved); {
+	case n == 1:
+		c := found.Unapproved[0]
 		fmt.Fprintf(stderr, "heddle: the MCP server %q of %s is not started before you have approved it: heddle mcp approve %s\n", c.Name, c.Origin.File, shellWord(c.Name))
+	case n > 1:
+		fmt.Fprintf(stderr, "heddle: %d MCP servers of this project are not started before you have approved them: heddle mcp list shows them, heddle mcp approve NAME or --all approves\n", n)
 	}
 }
 

@@ -105,20 +105,19 @@ func (r *repository) lock(ctx context.Context) (*os.File, error) {
 }
 
 // exclude makes git overlook the trees of agents, without a change to a tracked file.
-func (r *repository) exclude() error {
+func (r *repository) exclude(ctx context.Context) error {
 	path := filepath.Join(r.common, "info", "exclude")
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("exclude worktrees from git: %w", err)
+	line, err := missingLine(path)
+	if err != nil || line == "" {
+		return err
 	}
-	for line := range strings.Lines(string(text)) {
-		if strings.TrimRight(line, " \r\n") == excludeLine {
-			return nil
-		}
+	locked, err := r.lock(ctx)
+	if err != nil {
+		return err
 	}
-	line := excludeLine + "\n"
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		line = "\n" + line
+	defer locked.Close()
+	if line, err = missingLine(path); err != nil || line == "" {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("exclude worktrees from git: %w", err)
@@ -132,6 +131,23 @@ func (r *repository) exclude() error {
 		return fmt.Errorf("exclude worktrees from git: %w", err)
 	}
 	return nil
+}
+
+// missingLine is what has to be appended to a file of excludes; empty: nothing.
+func missingLine(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("exclude worktrees from git: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.TrimRight(line, " \r\n") == excludeLine {
+			return "", nil
+		}
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		return "\n" + excludeLine + "\n", nil
+	}
+	return excludeLine + "\n", nil
 }
 
 // plainFolders refuses a folder of trees that is a link: what is written and removed

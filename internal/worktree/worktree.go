@@ -116,7 +116,7 @@ func (r *repository) register(ctx context.Context, o Options) (*Tree, error) {
 
 // base is the commit that a tree begins with.
 func (r *repository) base(ctx context.Context, o Options) (string, error) {
-	if err := r.exclude(); err != nil {
+	if err := r.exclude(ctx); err != nil {
 		return "", err
 	}
 	if o.Base == Head {
