@@ -25,6 +25,7 @@ search:
 markdown:
 briefing:
 demo:
+worktree:
 
 config:     spelling
 model:      message spelling
