@@ -3,7 +3,9 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -81,7 +83,7 @@ func (t *Tree) state(ctx context.Context) (State, error) {
 // files reads what git says of the files.
 func (t *Tree) files(ctx context.Context, s *State) error {
 	g := t.git().with("GIT_OPTIONAL_LOCKS=0")
-	out, err := g.run(ctx, "", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=traditional", "--ignore-submodules=none")
+	out, err := g.run(ctx, "", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=none")
 	if err != nil {
 		return err
 	}
@@ -117,14 +119,46 @@ func (t *Tree) changedCopies(s *State) error {
 		return err
 	}
 	defer root.Close()
+	began := map[string]bool{}
 	for _, c := range rec.Copied {
-		name := string(c.Path)
+		began[string(c.Path)] = true
 		if c.changed(root) {
-			s.Changed = append(s.Changed, name)
+			s.Changed = append(s.Changed, string(c.Path))
 		}
-		s.Ignored = slices.DeleteFunc(s.Ignored, func(p string) bool { return p == name })
 	}
+	s.Ignored = withoutCopies(root, s.Ignored, began)
 	return nil
+}
+
+// withoutCopies takes the files that a tree began with out of those that git ignores. A
+// folder that has some of them becomes the others in it.
+func withoutCopies(root *os.Root, ignored []string, began map[string]bool) []string {
+	var rest []string
+	for _, p := range ignored {
+		if !strings.HasSuffix(p, "/") {
+			if !began[p] {
+				rest = append(rest, p)
+			}
+			continue
+		}
+		var others []string
+		shared := false
+		for name := range began {
+			shared = shared || strings.HasPrefix(name, p)
+		}
+		if !shared {
+			rest = append(rest, p)
+			continue
+		}
+		_ = fs.WalkDir(root.FS(), path.Clean(p), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() && !began[name] {
+				others = append(others, name)
+			}
+			return nil
+		})
+		rest = append(rest, others...)
+	}
+	return rest
 }
 
 // inProgress is what git is in the middle of.
@@ -175,7 +209,7 @@ func (t *Tree) head(ctx context.Context) (string, bool) {
 // ownCommits counts the commits that only the tree has.
 func ownCommits(ctx context.Context, g git, t *Tree, tips ...string) (int, error) {
 	args := slices.Concat([]string{"rev-list", "--count", "--ignore-missing"}, tips,
-		[]string{"^" + t.Base, "--not", "--exclude=refs/heads/" + t.Branch, "--branches", "--remotes", "--tags"})
+		[]string{"^" + t.Base, "--not", "--exclude=" + t.Branch, "--branches", "--remotes", "--tags"})
 	out, err := g.line(ctx, args...)
 	if err != nil {
 		return 0, err

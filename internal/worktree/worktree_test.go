@@ -44,8 +44,8 @@ func newRepository(t *testing.T, files map[string]string) string {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(dir, "re po")
+	run(t, filepath.Dir(dir), "init", "-q", "-b", "main", dir)
 	plant(t, dir, files)
-	run(t, dir, "init", "-q", "-b", "main")
 	run(t, dir, "add", "-A")
 	run(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
 	return dir
