@@ -3,6 +3,7 @@ package worktree
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,5 +133,129 @@ func TestApplyChangesNothingIfThereAreConflicts(t *testing.T) {
 	}
 	if text := read(t, repo, "b.log"); text != "mine\n" {
 		t.Errorf("b.log = %q, want it untouched", text)
+	}
+}
+
+func TestApplyBringsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	repo, tree := parent(t, Working)
+	apply := func(want ...string) {
+		t.Helper()
+		got, err := tree.Apply(t.Context(), ApplyOptions{Dir: repo})
+		if err != nil {
+			t.Fatal(err, got)
+		}
+		if diff := cmp.Diff(want, got.Files); diff != "" {
+			t.Errorf("files that Apply wrote (-want +got):\n%s", diff)
+		}
+	}
+	plant(t, tree.Path, map[string]string{"gone": "first\n", "new": "n\n"})
+	apply("gone", "new")
+	if err := os.Remove(filepath.Join(repo, "new")); err != nil {
+		t.Fatal(err)
+	}
+	plant(t, tree.Path, map[string]string{"gone": "second\n"})
+	run(t, repo, "add", "-A")
+	run(t, repo, "commit", "-q", "-m", "parent goes on")
+	apply("gone")
+	if got := read(t, repo, "gone"); got != "second\n" {
+		t.Errorf("gone = %q, want the second", got)
+	}
+	run(t, tree.Path, "commit", "-q", "-a", "-m", "the same, committed")
+	apply()
+}
+
+func TestApplyKeepsLineEndsAndRights(t *testing.T) {
+	t.Parallel()
+	repo := newRepository(t, map[string]string{"a.txt": "1\n", ".gitattributes": "*.txt text eol=crlf\n", "secret": "1\n"})
+	if err := os.Chmod(filepath.Join(repo, "secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := mustCreate(t, Options{Dir: repo, Name: "agent-1"})
+	plant(t, tree.Path, map[string]string{"a.txt": "2\r\n", "secret": "2\n"})
+	if _, err := tree.Apply(t.Context(), ApplyOptions{Dir: repo}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, repo, "a.txt"); got != "2\r\n" {
+		t.Errorf("a.txt = %q, want line ends of the tree", got)
+	}
+	if info, err := os.Stat(filepath.Join(repo, "secret")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("secret = %v, %v, want its rights as before", info.Mode(), err)
+	}
+}
+
+func TestApplyRefusesWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	repo := newRepository(t, map[string]string{"a": "1\n", ".gitignore": "out\nfull\n"})
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(repo, "out")); err != nil {
+		t.Fatal(err)
+	}
+	plant(t, repo, map[string]string{"full/x": "mine\n"})
+	tree := mustCreate(t, Options{Dir: repo, Name: "agent-1"})
+	plant(t, tree.Path, map[string]string{"out/x": "x\n", "full": "x\n", "inner/f": "x\n"})
+	run(t, tree.Path, "add", "-f", "out/x", "full")
+	run(t, filepath.Join(tree.Path, "inner"), "init", "-q")
+	run(t, filepath.Join(tree.Path, "inner"), "commit", "-q", "--allow-empty", "-m", "inner")
+	got, err := tree.Apply(t.Context(), ApplyOptions{Dir: repo})
+	if !errors.Is(err, ErrConflict) {
+		t.Fatalf("Apply = %v, %v, want ErrConflict", got, err)
+	}
+	want := []Conflict{
+		{"full", "a folder with files that git ignores is in the way"},
+		{"inner", "it is a repository of its own: what is in it is not brought over"},
+		{"out/x", `"out", which git ignores, is in the way`},
+	}
+	if diff := cmp.Diff(want, got.Conflicts); diff != "" {
+		t.Errorf("conflicts (-want +got):\n%s", diff)
+	}
+	if got, err := tree.Apply(t.Context(), ApplyOptions{Dir: repo, Force: true}); err != nil || len(got.Files) > 0 {
+		t.Errorf("Apply with force = %v, %v, want nothing written", got, err)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("folder behind the link holds %v, %v, want nothing", entries, err)
+	}
+	for name, dir := range map[string]string{"another": newRepository(t, nil), "the tree itself": tree.Path} {
+		if _, err := tree.Apply(t.Context(), ApplyOptions{Dir: dir}); err == nil {
+			t.Errorf("Apply to %s = nil, want an error", name)
+		}
+	}
+}
+
+// changingGit puts a git into a folder that writes to a file before it looks whether
+// files are still the same.
+func changingGit(t *testing.T, file, times string) (path string) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *diff-files*) echo >> '" + dir + "/calls'; [ $(wc -l < '" + dir + "/calls') -le " + times +
+		" ] && echo more >> '" + file + "'; esac\nexec '" + real + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return "PATH=" + dir + ":" + os.Getenv("PATH")
+}
+
+func TestApplySeesFilesThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	for times, want := range map[string]string{"1": "", "9": ErrBusy.Error()} {
+		t.Run(times, func(t *testing.T) {
+			t.Parallel()
+			repo, tree := parent(t, Working)
+			plant(t, tree.Path, map[string]string{"both": strings.Replace(read(t, repo, "both"), "1\n", "one\n", 1)})
+			cmd := helper(t, "apply", repo, tree.Name)
+			cmd.Env = append(cmd.Env, changingGit(t, filepath.Join(repo, "both"), times))
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != (want != "") || !strings.Contains(string(out), want) {
+				t.Errorf("apply = %v, %s, want %q", err, out, want)
+			}
+			both := read(t, repo, "both")
+			if !strings.HasSuffix(both, "nine\nmore\n") && want == "" || strings.HasPrefix(both, "one\n") != (want == "") {
+				t.Errorf("both = %q", both)
+			}
+		})
 	}
 }

@@ -218,8 +218,8 @@ func TestIncludeCopiesIgnoredFiles(t *testing.T) {
 	if got := read(t, tree.Path, "sub/.env"); got != "B=1\n" {
 		t.Errorf("sub/.env = %q", got)
 	}
-	if len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "link") {
-		t.Errorf("notes = %q, want one on the link", tree.Notes)
+	if len(tree.Notes) != 2 || !strings.Contains(tree.Notes[0], "link") {
+		t.Errorf("notes = %q, want one on the link, and one on the new file", tree.Notes)
 	}
 	plant(t, tree.Path, map[string]string{".env": "A=2\n", "node_modules/c/d.js": "made\n"})
 	got, err := tree.State(t.Context())

@@ -55,7 +55,8 @@ func parseRecord(name string, text []byte) (*record, error) {
 	if err := json.Unmarshal(text, &rec); err != nil {
 		return nil, fmt.Errorf("read the record of worktree %s: %w", name, err)
 	}
-	if rec.Name != name || checkName(name) != nil || !filepath.IsAbs(string(rec.Repo)) || !isObject(rec.Base) {
+	known := rec.Stage == Making || rec.Stage == Ready || rec.Stage == Removing
+	if !known || rec.Name != name || checkName(name) != nil || !filepath.IsAbs(string(rec.Repo)) || !isObject(rec.Base) {
 		return nil, fmt.Errorf("read the record of worktree %s: it is not whole", name)
 	}
 	return &rec, nil

@@ -135,30 +135,30 @@ func (t *Tree) changedCopies(s *State) error {
 func withoutCopies(root *os.Root, ignored []string, began map[string]bool) []string {
 	var rest []string
 	for _, p := range ignored {
-		if !strings.HasSuffix(p, "/") {
-			if !began[p] {
-				rest = append(rest, p)
-			}
-			continue
-		}
-		var others []string
-		shared := false
-		for name := range began {
-			shared = shared || strings.HasPrefix(name, p)
-		}
-		if !shared {
+		folder := strings.HasSuffix(p, "/")
+		switch {
+		case began[p]:
+		case folder && hasAny(p, began):
+			_ = fs.WalkDir(root.FS(), path.Clean(p), func(name string, d fs.DirEntry, err error) error {
+				if err != nil || !d.IsDir() && !began[name] {
+					rest = append(rest, name)
+				}
+				return nil
+			})
+		default:
 			rest = append(rest, p)
-			continue
 		}
-		_ = fs.WalkDir(root.FS(), path.Clean(p), func(name string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() && !began[name] {
-				others = append(others, name)
-			}
-			return nil
-		})
-		rest = append(rest, others...)
 	}
 	return rest
+}
+
+func hasAny(folder string, files map[string]bool) bool {
+	for name := range files {
+		if strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
 }
 
 // inProgress is what git is in the middle of.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -82,10 +83,36 @@ func create(ctx context.Context, o Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.populate(ctx, o); err != nil {
+	var left string
+	var looking sync.WaitGroup
+	if o.Base == Head {
+		looking.Go(func() { left = r.leftOut(ctx) })
+	}
+	err = t.populate(ctx, o)
+	looking.Wait()
+	if err != nil {
 		return nil, errors.Join(err, t.undo(ctx))
 	}
+	if left != "" {
+		t.Notes = append(t.Notes, left)
+	}
 	return t, nil
+}
+
+// leftOut is a note on what a tree that begins with the commit does not have.
+func (r *repository) leftOut(ctx context.Context) string {
+	out, err := at(r.gitDir, r.top).with("GIT_OPTIONAL_LOCKS=0").run(ctx, "", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+	if err != nil {
+		return "" // what is wrong there is no matter of the new tree
+	}
+	switch n := len(fields(out)); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 uncommitted change in %q is not in this worktree.", r.top)
+	default:
+		return fmt.Sprintf("%d uncommitted changes in %q are not in this worktree.", n, r.top)
+	}
 }
 
 // register makes the record of a tree, its branch and the folder that git has for it.

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +45,15 @@ func newRepository(t *testing.T, files map[string]string) string {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(dir, "re po")
-	run(t, filepath.Dir(dir), "init", "-q", "-b", "main", dir)
+	run(t, filepath.Dir(dir), "init", "-q", "-b", "main", "--template=", dir)
+	config, err := os.OpenFile(filepath.Join(dir, ".git/config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = config.WriteString("[core]\n\tfsync = none\n") // no test pulls the plug
+	if err := errors.Join(err, config.Close()); err != nil {
+		t.Fatal(err)
+	}
 	plant(t, dir, files)
 	run(t, dir, "add", "-A")
 	run(t, dir, "commit", "-q", "--allow-empty", "-m", "first")
@@ -79,6 +88,9 @@ func TestCreateMakesACheckoutThatGitOverlooks(t *testing.T) {
 	if want := filepath.Join(repo, ".heddle/worktrees/agent-1"); tree.Path != want || tree.Repo != repo {
 		t.Errorf("Create = a tree at %q of %q, want %q of %q", tree.Path, tree.Repo, want, repo)
 	}
+	if len(tree.Notes) != 1 || !strings.HasPrefix(tree.Notes[0], "1 uncommitted change in ") {
+		t.Errorf("notes = %q, want one on the uncommitted change", tree.Notes)
+	}
 	if got := read(t, tree.Path, "a.txt"); got != "one\n" {
 		t.Errorf("a.txt in the tree = %q, want the committed one", got)
 	}
@@ -99,5 +111,42 @@ func TestCreateMakesACheckoutThatGitOverlooks(t *testing.T) {
 	}
 	if got := run(t, repo, "worktree", "list"); strings.Contains(got, "agent-1") {
 		t.Errorf("git worktree list after Remove = %s, want no agent-1", got)
+	}
+}
+
+func TestDiffShowsAllThatWasDone(t *testing.T) {
+	t.Parallel()
+	repo, tree := parent(t, Working)
+	work(t, tree.Path)
+	patch, err := tree.Diff(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	run(t, repo, "worktree", "add", "-q", "--detach", other, tree.Base)
+	file := filepath.Join(t.TempDir(), "patch")
+	if err := os.WriteFile(file, []byte(patch), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, other, "apply", file)
+	checkWorked(t, other)
+}
+
+func TestGuardNamesTheTrees(t *testing.T) {
+	t.Parallel()
+	repo := newRepository(t, map[string]string{"a": "1\n"})
+	tree := mustCreate(t, Options{Dir: repo, Name: "agent-1"})
+	g := tree.Guard()
+	if g.Own != tree.Path || g.Parent != repo || g.GitDir != filepath.Join(repo, ".git") {
+		t.Errorf("Guard = %+v", g)
+	}
+	if err := os.Remove(filepath.Join(tree.Path, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("git", "rev-parse", "--show-toplevel")
+	cmd.Dir = tree.Path
+	cmd.Env = append(ownEnvironment(os.Environ()), g.Env...)
+	if out, err := cmd.Output(); err == nil {
+		t.Errorf("git in a tree without .git found %s, want nothing", out)
 	}
 }
