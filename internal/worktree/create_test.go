@@ -230,3 +230,11 @@ func TestIncludeCopiesIgnoredFiles(t *testing.T) {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
+
+func TestCreateNotesSubmodules(t *testing.T) {
+	t.Parallel()
+	repo := newRepository(t, map[string]string{".gitmodules": ""})
+	if tree := mustCreate(t, Options{Dir: repo, Name: "agent-1"}); len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "git submodule update --init") {
+		t.Errorf("notes = %q, want one on submodules", tree.Notes)
+	}
+}

@@ -25,7 +25,7 @@ func (e *LossError) Error() string {
 }
 
 // Remove takes the tree away, and its branch unless commits are on it that no other
-// branch has. If work would be lost it does nothing and returns a [*LossError], unless it
+// branch has, also with force. If work would be lost it does nothing and returns a [*LossError], unless it
 // is forced. A tree that a crash left half made or half removed is taken away. One that
 // is gone is no error.
 func (t *Tree) Remove(ctx context.Context, force bool) error {
@@ -35,12 +35,14 @@ func (t *Tree) Remove(ctx context.Context, force bool) error {
 	return nil
 }
 
-func (t *Tree) remove(ctx context.Context, force bool) error {
-	locked, err := t.repo.lock(ctx)
-	if err != nil {
-		return err
+func (t *Tree) remove(ctx context.Context, force bool) (err error) {
+	if t.use == nil {
+		defer func() {
+			if err != nil {
+				t.Release() // it was not in use here before
+			}
+		}()
 	}
-	defer locked.Close()
 	if err := t.Claim(ctx); err != nil {
 		return err
 	}
@@ -51,17 +53,18 @@ func (t *Tree) remove(ctx context.Context, force bool) error {
 	case err != nil && !force:
 		return fmt.Errorf("%w; what is in it cannot be told: remove it with force", err)
 	case err == nil:
-		t.Stage = rec.Stage
+		t.Stage, t.Base = rec.Stage, rec.Base
 	}
 	if t.Stage == Ready && !force {
-		state, err := t.State(ctx)
-		if err != nil {
+		if err := t.lossless(ctx); err != nil {
 			return err
 		}
-		if len(state.Losses()) > 0 {
-			return &LossError{state, t.Path}
-		}
 	}
+	locked, err := t.repo.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer locked.Close()
 	if rec != nil { // what follows need not be asked again after a crash
 		t.Stage, rec.Stage = Removing, Removing
 		if err := t.repo.write(rec); err != nil {
@@ -69,6 +72,18 @@ func (t *Tree) remove(ctx context.Context, force bool) error {
 		}
 	}
 	return t.discard(ctx)
+}
+
+// lossless returns a [*LossError] if work would be lost with the tree.
+func (t *Tree) lossless(ctx context.Context) error {
+	state, err := t.State(ctx)
+	if err != nil {
+		return err
+	}
+	if len(state.Losses()) > 0 {
+		return &LossError{state, t.Path}
+	}
+	return nil
 }
 
 // claimTime is for others that only look whether a tree is in use.

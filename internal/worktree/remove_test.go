@@ -117,7 +117,13 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 	if err := tree.Remove(t.Context(), true); !errors.Is(err, ErrInUse) {
 		t.Errorf("Remove of a tree that another claimed = %v, want ErrInUse", err)
 	}
-	if err := other.Remove(t.Context(), false); err != nil {
+	other.Release()
+	plant(t, other.Path, map[string]string{"new": "n\n"})
+	var loss *LossError
+	if err := other.Remove(t.Context(), false); !errors.As(err, &loss) || other.InUse {
+		t.Errorf("Remove of a tree with a new file = %v, in use: %v, want a LossError and out of use", err, other.InUse)
+	}
+	if err := tree.Remove(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	checkNothingLeft(t, repo)

@@ -248,6 +248,6 @@ func (t *Tree) undo(ctx context.Context) error {
 func (t *Tree) Release() {
 	if t.use != nil {
 		t.use.Close()
-		t.use = nil
+		t.use, t.InUse = nil, false
 	}
 }
