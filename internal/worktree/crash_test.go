@@ -117,7 +117,8 @@ func killingGit(t *testing.T, number int) (path string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\necho >> '%[1]s/calls'\n[ $(wc -l < '%[1]s/calls') -eq %[3]d ] && kill -9 $PPID\nexec '%[2]s' \"$@\"\n", dir, real, number)
+	plant(t, dir, map[string]string{"calls": "1\n"})
+	script := fmt.Sprintf("#!/bin/sh\nread n < '%[1]s/calls'\necho $((n+1)) > '%[1]s/calls'\n[ $n -eq %[3]d ] && kill -9 $PPID\nexec '%[2]s' \"$@\"\n", dir, real, number)
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
