@@ -64,6 +64,11 @@ type Config struct {
 	// Brief is put in front of a history that begins anew, after compaction as at
 	// the start: what the agent must always know. May be nil.
 	Brief func() string
+	// Ledger is where the costs of the run are written down, and those of all that work for
+	// the agent; when it is exhausted, the run ends. May be nil.
+	Ledger *Ledger
+	// Depth says how many agents are above this one.
+	Depth int
 	// Guard has a say at the turning points of a run. May be nil.
 	Guard Guard
 }

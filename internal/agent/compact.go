@@ -105,15 +105,19 @@ func afterSummary(summary string, working bool) string {
 // answer yet.
 func (r *run) pending() []entry {
 	h := r.Context.History
-	n := len(h.entries)
+	n := h.Len()
 	for n > 0 {
-		o := h.entries[n-1].origin
+		o := h.at(n - 1).origin
 		if o != Human && o != Notification && o != FromAgent {
 			break
 		}
 		n--
 	}
-	return append([]entry(nil), h.entries[n:]...)
+	var list []entry
+	for ; n < h.Len(); n++ {
+		list = append(list, *h.at(n))
+	}
+	return list
 }
 
 // summarise asks for a summary of the first n messages: with the conversation
@@ -127,7 +131,7 @@ func (r *run) summarise(ctx context.Context, instructions string, n int) (model.
 	h := r.Context.History
 	question := r.choice.Model.EncodeMessage(message.FromUser(ask))
 	req := &model.Request{
-		Model: r.choice.Info, Prefix: h.prefix, Messages: append(h.wire[:n:n], question),
+		Model: r.choice.Info, Prefix: h.prefix, Messages: append(h.upTo(n), question),
 		MaxTokens: min(summaryTokens, r.choice.Info.MaxOutput), Agent: r.Agent,
 	}
 	resp, err := r.quietly(ctx, req)
@@ -136,7 +140,11 @@ func (r *run) summarise(ctx context.Context, instructions string, n int) (model.
 	if !tooLong {
 		return resp, err
 	}
-	text := abridged(h.entries[:n], r.choice.Info.Window)
+	entries := make([]entry, n)
+	for i := range entries {
+		entries[i] = *h.at(i)
+	}
+	text := abridged(entries, r.choice.Info.Window)
 	req.Prefix = r.choice.Model.EncodePrefix(model.Prompt{System: h.prompt.System})
 	req.Messages = [][]byte{r.choice.Model.EncodeMessage(message.FromUser("<conversation>\n" + text + "\n</conversation>\n\n" + ask))}
 	return r.quietly(ctx, req)

@@ -45,6 +45,21 @@ func (t Tally) Clone() Tally {
 	return t
 }
 
+// Merge adds what another conversation has used. The newest prompt stays that of this one.
+func (t *Tally) Merge(o Tally) {
+	t.Output += o.Output
+	t.USD += o.USD
+	t.Requests += o.Requests
+	for id, theirs := range o.ByModel {
+		if t.ByModel == nil {
+			t.ByModel = map[string]ModelTally{}
+		}
+		m := t.ByModel[id]
+		m.Usage, m.USD, m.Info = m.Usage.Add(theirs.Usage), m.USD+theirs.USD, theirs.Info
+		t.ByModel[id] = m
+	}
+}
+
 // add counts one response.
 func (t *Tally) add(info model.Info, u message.Usage) (usd float64) {
 	usd = info.Cost(u)

@@ -147,7 +147,7 @@ func (r *run) limit(ctx context.Context) (Reason, bool) {
 		return Interrupted, true
 	case r.Limits.Turns > 0 && r.turns >= r.Limits.Turns:
 		return MaxTurns, true
-	case r.Limits.USD > 0 && r.Context.Tally.USD >= r.Limits.USD:
+	case r.Limits.USD > 0 && r.Context.Tally.USD >= r.Limits.USD, r.Ledger.Exhausted():
 		return MaxBudget, true
 	}
 	return "", false
@@ -235,6 +235,7 @@ func (r *run) count(resp model.Response) (usd float64) {
 	usd = r.Context.Tally.add(r.choice.Info, resp.Usage)
 	r.usage = r.usage.Add(resp.Usage)
 	r.usd += usd
+	r.Ledger.Add(usd)
 	return usd
 }
 

@@ -9,7 +9,7 @@ import (
 	"heddle/internal/tool"
 )
 
-// parallelCalls is how many calls run at once at most.
+// parallelCalls is how many calls run at once at most, besides those that only wait.
 const parallelCalls = 10
 
 // ended is a call that is over, at its place among the calls of an answer.
@@ -24,6 +24,7 @@ type ended struct {
 // of the calls, whatever happens: no API takes a call without its result.
 func (r *run) runTools(ctx context.Context, uses []message.ToolUse, partial *message.ToolUse) (step, Reason) {
 	results := make([]tool.Result, len(uses))
+	ctx = context.WithValue(ctx, callerKey{}, &Caller{r, uses})
 	for at := 0; at < len(uses); {
 		n := r.batch(uses[at:])
 		r.runBatch(ctx, uses, results, at, n)
@@ -51,11 +52,14 @@ func (r *run) runTools(ctx context.Context, uses []message.ToolUse, partial *mes
 
 // batch is how many calls from the first on may run at once.
 func (r *run) batch(uses []message.ToolUse) int {
-	n := 0
-	for n < len(uses) && n < parallelCalls {
+	n, busy := 0, 0
+	for n < len(uses) && busy < parallelCalls {
 		t, _, why := r.Tools.Resolve(tool.Call{Name: uses[n].Name, Input: uses[n].Input, Scope: r.Context.Scope})
 		if why != "" || !t.Parallel {
 			break
+		}
+		if !t.Waits {
+			busy++
 		}
 		n++
 	}

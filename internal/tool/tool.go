@@ -18,6 +18,9 @@ type Tool struct {
 	Schema      json.RawMessage // compact JSON Schema of the input, an object
 	// Parallel reports that calls change nothing, so that several may run at once.
 	Parallel bool
+	// Waits reports that calls wait for something else and cost nothing here, so that any
+	// number of them may run at once. It means nothing without Parallel.
+	Waits bool
 	// Effects says what a call would do, as far as permission cares. It must not
 	// do it. Nil means that no call of this tool needs permission.
 	Effects func(Call) ([]Effect, error)
