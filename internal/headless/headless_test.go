@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"heddle/internal/agent"
+	"heddle/internal/mail"
 	"heddle/internal/message"
 	"heddle/internal/model"
 	"heddle/internal/model/scripted"
@@ -69,7 +70,7 @@ func sittingLate(t testing.TB, s script, o task.Options, gather func(context.Con
 	if err != nil {
 		t.Fatal(err)
 	}
-	inbox := session.NewInbox()
+	inbox := mail.NewQueue()
 	o.Dir, o.Notifier = t.TempDir(), inbox
 	tasks, err := task.NewRuntime(o)
 	if err != nil {

@@ -115,7 +115,7 @@ const timers = 10
 func (s *Session) Wake() (in []agent.Input, notice string) {
 	s.wakes.Lock()
 	defer s.wakes.Unlock()
-	empty, onlyTimers := s.parts.Inbox.state()
+	empty, onlyTimers := s.parts.Inbox.Waiting()
 	switch {
 	case empty:
 		return nil, ""
@@ -129,7 +129,7 @@ func (s *Session) Wake() (in []agent.Input, notice string) {
 	default:
 		s.idle++
 	}
-	return s.parts.Inbox.takeAll(), ""
+	return s.parts.Inbox.TakeAll(), ""
 }
 
 // Arrived tells that tasks may have something to tell: see [Session.Wake].

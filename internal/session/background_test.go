@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/internal/agent"
+	"heddle/internal/mail"
 	"heddle/internal/message"
 	"heddle/internal/task"
 	"heddle/internal/tool"
@@ -38,7 +39,7 @@ func newWorkbed(t *testing.T) *workbed {
 // open begins the session, or goes on with it.
 func (b *workbed) open() *Session {
 	b.t.Helper()
-	inbox := NewInbox()
+	inbox := mail.NewQueue()
 	tasks, err := task.NewRuntime(task.Options{Dir: filepath.Join(b.dir, "tasks"), Notifier: inbox})
 	if err != nil {
 		b.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"heddle/internal/agent"
 	"heddle/internal/message"
+	"heddle/internal/minutes"
 	"heddle/internal/transcript"
 )
 
@@ -13,25 +14,8 @@ type log struct{ w *transcript.Writer }
 
 // record writes an event, and returns what a person should know about that.
 func (l *log) record(ev agent.Event) (notices []string) {
-	var r transcript.Record
-	switch ev := ev.(type) {
-	case agent.Added:
-		r = transcript.Message{
-			Message: ev.Message, Origin: string(ev.Origin), InputID: ev.InputID, ResponseID: ev.ResponseID,
-			Model: ev.Model, Stop: ev.Stop, Usage: ev.Usage, Cost: ev.Cost,
-		}
-	case agent.ToolEnded:
-		r = transcript.Result{Result: message.ToolResult{
-			ToolUseID: ev.Use.ID, Content: ev.Result.Content, IsError: ev.Result.IsError,
-		}}
-	case agent.Compacted:
-		if ev.Err != nil {
-			return nil
-		}
-		r = transcript.Compaction{Trigger: string(ev.Trigger), Before: ev.Before, Messages: ev.Messages, Cost: ev.Cost}
-	case agent.Dropped:
-		r = transcript.Rewind{Keep: ev.Keep}
-	default:
+	r, ok := minutes.Of(ev)
+	if !ok {
 		return nil
 	}
 	if err := l.append(r); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"heddle/internal/agent"
+	"heddle/internal/mail"
 	"heddle/internal/model"
 	"heddle/internal/permission"
 	"heddle/internal/task"
@@ -57,7 +58,14 @@ type Parts struct {
 	Gate    *permission.Gate
 	Dialog  *Dialog
 	Tasks   *task.Runtime
-	Inbox   *Inbox // of Tasks
+	Inbox   *mail.Queue // of the main conversation
+	// Office gives what tasks tell to their owners; Inbox is one of its queues. May be nil.
+	Office *mail.Office
+	// Ledger is where the costs of this run of the program are written down, also of agents
+	// that work for the conversation. May be nil.
+	Ledger *agent.Ledger
+	// Others says what agents that worked for the conversation have used. May be nil.
+	Others func() agent.Tally
 	// Foreground says that nothing may be moved to the background.
 	Foreground bool
 	// Heir takes over tasks that an earlier run of the program left. May be nil, if
@@ -108,7 +116,7 @@ var ErrInterrupted = errors.New("interrupted by the user")
 // New wires a session from its parts, and continues what the transcript holds.
 func New(p Parts) (*Session, error) {
 	if p.Inbox == nil {
-		p.Inbox = NewInbox()
+		p.Inbox = mail.NewQueue()
 	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
@@ -286,7 +294,7 @@ func (s *Session) events(ctx context.Context, input []agent.Input) iter.Seq2[age
 	if over != nil {
 		return one(*over)
 	}
-	all := s.parts.Inbox.takeAll()
+	all := s.parts.Inbox.TakeAll()
 	for _, in := range input {
 		all = append(all, s.reminded(in))
 	}
@@ -318,6 +326,7 @@ func (s *Session) begin(ctx context.Context, input []agent.Input) {
 
 func (s *Session) config() agent.Config {
 	cfg := agent.Config{
+		Ledger:  s.parts.Ledger,
 		Context: s.conv, Tools: s.tools, Limits: s.parts.Limits, Brief: s.brief, Inbox: s.parts.Inbox,
 		Agent: model.Agent{Type: "main"},
 		Choose: func() agent.Choice {
@@ -423,7 +432,11 @@ func (s *Session) Models() []model.Info { return s.parts.Models.List() }
 func (s *Session) Tally() agent.Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tally.Clone()
+	t := s.tally.Clone()
+	if s.parts.Others != nil {
+		t.Merge(s.parts.Others())
+	}
+	return t
 }
 
 // ContextUsage says how full the context window is.

@@ -1,4 +1,5 @@
-package session
+// Package mail holds what arrives for agents until they read it.
+package mail
 
 import (
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"heddle/internal/task"
 )
 
-// Inbox holds what tasks tell the main conversation until that reads it. It is the
-// [task.Notifier] of the session's tasks and the [agent.Inbox] of its agent.
-type Inbox struct {
+// Queue holds what arrives for one agent until that reads it. It is an [agent.Inbox], and
+// the [task.Notifier] of the tasks that the agent starts.
+type Queue struct {
 	arrived chan struct{} // of capacity 1: something did, look again
 
 	mu    sync.Mutex
@@ -19,11 +20,11 @@ type Inbox struct {
 	posts []agent.Input
 }
 
-// NewInbox returns an empty inbox.
-func NewInbox() *Inbox { return &Inbox{arrived: make(chan struct{}, 1)} }
+// NewQueue returns an empty queue.
+func NewQueue() *Queue { return &Queue{arrived: make(chan struct{}, 1)} }
 
 // Notify takes n in.
-func (b *Inbox) Notify(n task.Notification) {
+func (b *Queue) Notify(n task.Notification) {
 	b.mu.Lock()
 	b.held = append(b.held, n)
 	b.mu.Unlock()
@@ -31,14 +32,14 @@ func (b *Inbox) Notify(n task.Notification) {
 }
 
 // Post takes in what others than tasks have to tell. It wakes the conversation.
-func (b *Inbox) Post(in agent.Input) {
+func (b *Queue) Post(in agent.Input) {
 	b.mu.Lock()
 	b.posts = append(b.posts, in)
 	b.mu.Unlock()
 	b.signal()
 }
 
-func (b *Inbox) signal() {
+func (b *Queue) signal() {
 	select {
 	case b.arrived <- struct{}{}:
 	default:
@@ -46,7 +47,7 @@ func (b *Inbox) signal() {
 }
 
 // Withdraw takes back the notification with an id, if nobody has read it.
-func (b *Inbox) Withdraw(id string) bool {
+func (b *Queue) Withdraw(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	i := slices.IndexFunc(b.held, func(n task.Notification) bool { return n.ID() == id })
@@ -60,15 +61,15 @@ func (b *Inbox) Withdraw(id string) bool {
 // Take returns what is to be read while the agent is at work, oldest first: what concerns
 // a task that still runs. When the model is done, its answer stands; what has arrived
 // wakes it to a turn of its own, with an answer of its own.
-func (b *Inbox) Take(idle bool) []agent.Input {
+func (b *Queue) Take(idle bool) []agent.Input {
 	if idle {
 		return nil
 	}
 	return b.take(func(n task.Notification) bool { return n.Priority == task.Next })
 }
 
-// takeAll returns all that is held, oldest first.
-func (b *Inbox) takeAll() []agent.Input {
+// TakeAll returns all that is held, oldest first.
+func (b *Queue) TakeAll() []agent.Input {
 	in := b.take(func(task.Notification) bool { return true })
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +78,7 @@ func (b *Inbox) takeAll() []agent.Input {
 	return in
 }
 
-func (b *Inbox) take(which func(task.Notification) bool) []agent.Input {
+func (b *Queue) take(which func(task.Notification) bool) []agent.Input {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var in []agent.Input
@@ -94,10 +95,10 @@ func (b *Inbox) take(which func(task.Notification) bool) []agent.Input {
 }
 
 // Arrived tells that something may be there to be read.
-func (b *Inbox) Arrived() <-chan struct{} { return b.arrived }
+func (b *Queue) Arrived() <-chan struct{} { return b.arrived }
 
-// state reports whether anything is held, and whether that is only ends of timers.
-func (b *Inbox) state() (empty, timers bool) {
+// Waiting reports whether anything is held, and whether that is only ends of timers.
+func (b *Queue) Waiting() (empty, timers bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range b.held {
