@@ -20,6 +20,7 @@ import (
 	"heddle/internal/message"
 	"heddle/internal/permission"
 	"heddle/internal/process"
+	"heddle/internal/roster"
 	"heddle/internal/session"
 	"heddle/internal/skill"
 	"heddle/internal/task"
@@ -80,6 +81,20 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	parts.Commands = a.commands
 	if base, err = base.Add(a.tools(parts)...); err != nil {
 		return nil, err
+	}
+	if !a.options.bare && a.options.offers("Agent") {
+		first := parts.Brief
+		agents := a.agentTool(parts, func(d *roster.Agent) string {
+			if d.NoMemoryFiles {
+				return ""
+			}
+			return first()
+		})
+		if !parts.Gate.Hidden(agents) {
+			if base, err = base.Add(agents); err != nil {
+				return nil, err
+			}
+		}
 	}
 	parts.Tools = wrap(base)
 	a.pool.Store(parts.Tools)

@@ -32,9 +32,9 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 		user = "" // then nothing of the user's is there
 	}
 	find := extension.Options{
-		Dir: p.dir, Project: p.project(), Home: p.home, UserHome: user,
+		Dir: p.dir, Project: p.project(), Home: p.home, UserHome: user, Managed: config.ManagedDir(),
 		Granted: granted, Chosen: set.broughtSettings, Trusted: granted == layers,
-		Flags:    extension.Flags{Bare: o.bare, Servers: o.serverConfigs, Strict: o.strictServers, Plugins: o.pluginDirs},
+		Flags:    extension.Flags{Bare: o.bare, Servers: o.serverConfigs, Strict: o.strictServers, Plugins: o.pluginDirs, Agents: o.agents},
 		Approved: approved, Getenv: os.LookupEnv,
 	}
 	if o.sourcesSet {

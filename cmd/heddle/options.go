@@ -42,6 +42,7 @@ type options struct {
 	serverConfigs []string
 	strictServers bool
 	pluginDirs    []string
+	agents        string
 
 	allowed, disallowed, tools list
 	toolsSet                   bool
@@ -181,6 +182,7 @@ func (o *options) flags() *flag.FlagSet {
 	repeated(&o.serverConfigs, "start the MCP servers of `FILE`, or of JSON given here; may be repeated", "mcp-config")
 	boolean(&o.strictServers, "start no MCP servers but those of --mcp-config", "strict-mcp-config")
 	repeated(&o.pluginDirs, "load the plugin in `DIR`, or all in it, for this session; may be repeated", "plugin-dir")
+	text(&o.agents, "add agents: `JSON` with definitions by name", "agents")
 	boolean(&o.partial, "with stream-json: pass on the answer while it is written", "include-partial-messages")
 	boolean(&o.replay, "with stream-json: repeat user messages on standard output", "replay-user-messages")
 	boolean(&o.bare, "read no memory files, settings, skills, hooks, plugins and MCP servers that no flag names; only the tools Bash, Read and Edit", "bare")

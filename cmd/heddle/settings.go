@@ -28,7 +28,9 @@ type settings struct {
 	Tasks taskSettings `json:"tasks"`
 	// Trusted are the projects, or folders of projects, whose own settings may allow,
 	// run and send. It does not count in a project's own files.
-	Trusted []string `json:"trustedProjects"`
+	Trusted    []string      `json:"trustedProjects"`
+	SmallModel string        `json:"smallModel"` // for agents whose work needs no large one
+	Agents     agentSettings `json:"agents"`
 	broughtSettings
 }
 

@@ -68,6 +68,10 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 		left = append(left, "mcp")
 		set.MCP = mine.MCP
 	}
+	if set.Agents != mine.Agents {
+		left = append(left, "agents")
+		set.Agents = mine.Agents
+	}
 	set.Trusted = mine.Trusted
 	if len(left) > 0 {
 		fmt.Fprintf(stderr, "heddle: this project is not trusted, so its settings of %s do not count. If you trust it, add %q to trustedProjects in %s\n",

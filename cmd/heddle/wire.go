@@ -14,6 +14,7 @@ import (
 	"heddle/internal/agent"
 	"heddle/internal/briefing"
 	"heddle/internal/control"
+	"heddle/internal/mail"
 	"heddle/internal/process"
 	"heddle/internal/session"
 	"heddle/internal/task"
@@ -70,7 +71,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Moved: log.moved, Version: version(), Prompt: prompt, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: first,
+		Ledger: agent.NewLedger(o.maxBudget), Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: first,
 	}
 	env := func() []string { return shell.Environment(os.Environ(), models.keyVariables(), environ(set.Env)) }
 	pool, err := addTools(&parts, p, o, set, env, std.err)
@@ -192,9 +193,10 @@ func brief(p place, o *options, stderr io.Writer) func() string {
 // and adds what their calls work with.
 func addTools(parts *session.Parts, p place, o *options, set settings, env func() []string, stderr io.Writer) (*tool.Pool, error) {
 	state := p.taskDir(parts.ID)
-	parts.Inbox, parts.Foreground = session.NewInbox(), set.Tasks.Foreground
+	parts.Inbox, parts.Foreground = mail.NewQueue(), set.Tasks.Foreground
+	parts.Office = mail.NewOffice(parts.Inbox)
 	tasks, err := task.NewRuntime(task.Options{
-		Dir: state, Notifier: parts.Inbox,
+		Dir: state, Notifier: parts.Office,
 		Limits: task.Limits{Task: set.Tasks.OutputLimit * 1e6, Session: set.Tasks.SessionLimit * 1e6},
 	})
 	if err != nil {
@@ -225,6 +227,7 @@ func addTools(parts *session.Parts, p place, o *options, set settings, env func(
 	if err := chooseTools(o, pool); err != nil {
 		return nil, err
 	}
+	parts.Office.Lost(tasks.Delivered)
 	parts.Tasks = tasks
 	parts.Scope = tool.NewScope(p.dir, state)
 	parts.Scope.MayRead = parts.Gate.MayRead
@@ -253,7 +256,7 @@ func chooseTools(o *options, pool *tool.Pool) error {
 		o.tools, o.toolsSet = list{"Bash", "Read", "Edit"}, true
 	}
 	for _, name := range o.tools {
-		if _, ok := pool.Get(name); !ok && name != "Skill" && name != "default" {
+		if _, ok := pool.Get(name); !ok && name != "Skill" && name != "Agent" && name != "default" {
 			return usagef("--tools: there is no built-in tool %q", name)
 		}
 	}

@@ -51,15 +51,18 @@ model/fakeapi:   model message model/scripted
 task/tasktest: task
 task/shell:    task process
 task/call:     task tool message
+mail:          task agent message
+minutes:       agent message transcript
+task/subagent: task agent roster message model tool mail minutes transcript permission
 control:       task
 
-tool/builtin: tool message search markdown spelling task task/shell
-session:      message model agent tool task transcript permission briefing
+tool/builtin: tool message search markdown spelling task task/shell task/subagent
+session:      message model agent tool task mail minutes transcript permission briefing
 
-extension:        config plugin skill hook mcp
+extension:        config plugin skill roster hook mcp
 extension/attach: session message model agent tool task task/call permission config skill hook mcp
 
-headless: session message model agent tool task permission
+headless: session message model agent tool task mail permission
 `
 
 const module = "heddle/internal/"

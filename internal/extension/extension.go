@@ -18,6 +18,7 @@ import (
 	"heddle/internal/hook"
 	"heddle/internal/mcp"
 	"heddle/internal/plugin"
+	"heddle/internal/roster"
 	"heddle/internal/skill"
 )
 
@@ -57,6 +58,7 @@ type Options struct {
 	Dir      string // the working directory: absolute, symlinks resolved
 	Project  string // the folder whose settings count
 	Home     string // the state directory of heddle
+	Managed  string // the folder of whoever runs the machine; empty: there is none
 	UserHome string // the home directory of the user; empty: there is none
 	// Granted are the settings that may make something run. Chosen is what settings say
 	// about what people bring along.
@@ -79,6 +81,7 @@ type Flags struct {
 	Servers []string // files with servers, or objects as JSON
 	Strict  bool     // no other servers count
 	Plugins []string // folders
+	Agents  string   // agents by name, as JSON
 }
 
 // Found is all that there is.
@@ -94,6 +97,7 @@ type Found struct {
 	// Withheld is what the project has and does not count because it is not trusted, in words.
 	Withheld []string
 	Skills   *skill.Catalog
+	Agents   *roster.Roster
 	Plugins  *plugin.Found
 	// Overridden are the servers that another one of their name has replaced.
 	Overridden []Overridden
@@ -117,6 +121,9 @@ func Find(o Options) (*Found, error) {
 		return nil, err
 	}
 	f.skills()
+	if err := f.agents(); err != nil {
+		return nil, err
+	}
 	f.hooks()
 	if err := f.servers(); err != nil {
 		return nil, err

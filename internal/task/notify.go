@@ -118,8 +118,30 @@ func (n Notification) XML() string {
 	field("reason", string(n.Task.Reason))
 	field("summary", n.summary())
 	field("output", n.Data)
+	if d, ok := n.Task.Detail.(Teller); ok && n.Text == "" {
+		for _, e := range d.Tell() {
+			e.write(&b)
+		}
+	}
 	b.WriteString("</task-notification>")
 	return b.String()
+}
+
+// Teller is a [Detail] with more to tell the owner at the end.
+type Teller interface{ Tell() []Element }
+
+// Element is a piece of a notification: a text, or elements.
+type Element struct {
+	Name, Text string
+	Inner      []Element
+}
+
+func (e Element) write(b *strings.Builder) {
+	b.WriteString("<" + e.Name + ">" + escape(e.Text))
+	for _, in := range e.Inner {
+		in.write(b)
+	}
+	b.WriteString("</" + e.Name + ">\n")
 }
 
 func (n Notification) summary() string {
