@@ -28,6 +28,7 @@ func commands() []command {
 		{"config", "[--json]", "Show every setting and where it comes from", runConfig},
 		{"mcp", "[list|get|add|remove|approve]", "Look at MCP servers, add, remove and approve them", runMCP},
 		{"agents", "[list|show|validate]", "Look at the agents that the conversation may call", runAgents},
+		{"worktree", "[list|diff|apply|rm]", "Look at the checkouts of agents, and bring their work here", runWorktree},
 		{"doctor", "[--check] [--json]", "Show what was found where, and what is broken", runDoctor},
 		{"models", "[--json]", "List the models that are known, with prices", runModels},
 		{"fakeapi", "--script F [--addr A]", "Serve a scripted model over the real wire protocols", runFakeAPI},

@@ -53,7 +53,7 @@ task/shell:    task process
 task/call:     task tool message
 mail:          task agent message
 minutes:       agent message transcript
-task/subagent: task agent roster message model tool mail minutes transcript permission
+task/subagent: task agent roster message model tool mail minutes transcript permission worktree
 control:       task
 
 tool/builtin: tool message search markdown spelling task task/shell task/subagent

@@ -23,6 +23,7 @@ type Detail struct {
 	Activities []Activity `json:"activities,omitempty"`  // the last five, the oldest first
 	Result     string     `json:"result,omitempty"`      // its final text, or what there was of it
 	Unknown    []string   `json:"unknown_tools,omitempty"`
+	Checkout   *Checkout  `json:"worktree,omitempty"`
 }
 
 // Activity is something that the agent did.
@@ -39,6 +40,9 @@ func (d Detail) Tell() []task.Element {
 	var list []task.Element
 	if d.Result != "" {
 		list = append(list, task.Element{Name: "result", Text: tool.Clip(d.Result, maxResult)})
+	}
+	if c := d.Checkout; c != nil {
+		list = append(list, task.Element{Name: "worktree", Text: c.Words()})
 	}
 	return append(list, task.Element{Name: "usage", Inner: []task.Element{
 		{Name: "total_tokens", Text: fmt.Sprint(d.Tokens)}, {Name: "tool_uses", Text: fmt.Sprint(d.ToolUses)}, {Name: "duration_ms", Text: fmt.Sprint(d.DurationMS)},

@@ -16,6 +16,7 @@ import (
 	"heddle/internal/task"
 	"heddle/internal/tool"
 	"heddle/internal/transcript"
+	"heddle/internal/worktree"
 )
 
 // run is one agent. It is a [task.Runner].
@@ -33,6 +34,9 @@ type run struct {
 	unknown []string // entries of its lists of tools that mean none
 	started time.Time
 
+	isolated bool
+	base     worktree.Base
+	tree     *worktree.Tree     // its own checkout; nil: it works where its caller does
 	guard    Watcher            // nil: nobody has a say
 	log      *transcript.Writer // nil: none is kept
 	progress progress
@@ -40,6 +44,11 @@ type run struct {
 
 // Run is the life of the agent.
 func (n *run) Run(ctx context.Context, t *task.Task) error {
+	if n.isolated {
+		if err := n.isolate(ctx, t); err != nil {
+			return err
+		}
+	}
 	n.scope.Agent = string(t.ID)
 	n.s.mu.Lock()
 	n.s.running[t.ID] = n
@@ -56,7 +65,7 @@ func (n *run) Run(ctx context.Context, t *task.Task) error {
 	if n.s.o.Watch != nil {
 		n.guard = n.s.o.Watch(n.scope, n.def.Name)
 	}
-	input := n.first(ctx)
+	input := append(n.place(), n.first(ctx)...)
 	for {
 		end := n.turn(ctx, t, inbox, input)
 		if end.Reason != agent.Completed || ctx.Err() != nil {
@@ -185,6 +194,7 @@ func (n *run) busy(id task.ID) bool {
 
 // verdict puts the answer into the output and the detail, and says how the task ended.
 func (n *run) verdict(ctx context.Context, t *task.Task, end agent.Ended) error {
+	n.settle(ctx, t)
 	n.progress.end(n, t, end)
 	if end.Text != "" {
 		if _, err := io.WriteString(t.Output, end.Text+"\n"); err != nil {

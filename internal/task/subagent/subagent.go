@@ -26,6 +26,7 @@ import (
 	"heddle/internal/roster"
 	"heddle/internal/task"
 	"heddle/internal/tool"
+	"heddle/internal/worktree"
 )
 
 // Options are what agents work with.
@@ -86,6 +87,8 @@ type Request struct {
 	Prompt      string
 	Model       string // instead of that of its definition
 	Background  bool   // nobody waits for it
+	Isolation   string // worktree: it has a checkout of its own, as if its definition said so
+	Base        string // of that: head, or working for the files as they are; empty: head
 }
 
 // Spawner starts agents. It is safe for use by several goroutines.
@@ -200,10 +203,31 @@ func (s *Spawner) prepare(caller *agent.Caller, c tool.Call, r Request) (*run, e
 		return nil, s.unknown(name)
 	}
 	n.def = def
+	if err := n.apart(def, r); err != nil {
+		return nil, err
+	}
 	if err := s.chooseModel(n, r.Model); err != nil {
 		return nil, err
 	}
 	return n, s.chooseTools(n, r.Background || def.Background)
+}
+
+// apart settles whether the agent has a checkout of its own.
+func (n *run) apart(def *roster.Agent, r Request) error {
+	switch r.Isolation {
+	case "", "none", "worktree":
+	default:
+		return fmt.Errorf("isolation %q is not known: leave it out, or say worktree", r.Isolation)
+	}
+	n.isolated = r.Isolation == "worktree" || r.Isolation == "" && def.Isolation == "worktree"
+	switch r.Base {
+	case "", "head":
+	case "working":
+		n.base = worktree.Working
+	default:
+		return fmt.Errorf("base %q is not known: say head, or working for the files as they are", r.Base)
+	}
+	return nil
 }
 
 // unknown says what there is instead.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/internal/message"
 	"heddle/internal/task"
 	"heddle/internal/task/subagent"
 	"heddle/internal/tool"
@@ -21,6 +22,8 @@ const agentSchema = `{"type":"object","properties":{` +
 	`"prompt":{"type":"string","description":"All that the agent has to know and do, and what it is to report"},` +
 	`"subagent_type":{"type":"string","description":"Which agent; see the list"},` +
 	`"model":{"type":"string","description":"Another model than that of the agent"},` +
+	`"isolation":{"type":"string","enum":["worktree"],"description":"Let it work in a git checkout of its own"},` +
+	`"base":{"type":"string","enum":["head","working"],"description":"What that checkout begins with: the last commit, or the files as they are"},` +
 	`"run_in_background":{"type":"boolean","description":"Go on at once, and be told when it ends"}},` +
 	`"required":["description","prompt"],"additionalProperties":false}`
 
@@ -60,12 +63,15 @@ type agentInput struct {
 	Type        string `json:"subagent_type"`
 	Model       string `json:"model"`
 	Background  flag   `json:"run_in_background"`
+	Isolation   string `json:"isolation"`
+	Base        string `json:"base"`
 }
 
 func (o AgentOptions) call(ctx context.Context, c tool.Call, in agentInput) tool.Result {
 	background := bool(in.Background) && !o.Foreground
 	t, err := o.Spawner.Spawn(ctx, c, subagent.Request{
 		Agent: in.Type, Description: in.Description, Prompt: in.Prompt, Model: in.Model, Background: background,
+		Isolation: in.Isolation, Base: in.Base,
 	})
 	if err != nil {
 		return tool.Failf("No agent was started: %v.", err)
@@ -119,6 +125,9 @@ func agentAnswer(s task.Snapshot) tool.Result {
 		if text != "" {
 			r = tool.Failf("The agent (%s) did not finish: %s. What it said last:\n%s", s.ID, strings.TrimSuffix(why, "."), text)
 		}
+	}
+	if d.Checkout != nil {
+		r.Content = append(r.Content, message.Text{Text: "[" + d.Checkout.Words() + "]"})
 	}
 	r.Data = agentData{Status: string(s.Status), AgentID: string(s.ID), Agent: d.Agent, Tokens: d.Tokens, ToolUses: d.ToolUses, DurationMS: d.DurationMS}
 	return r

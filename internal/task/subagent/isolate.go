@@ -1,0 +1,95 @@
+package subagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/internal/agent"
+	"heddle/internal/message"
+	"heddle/internal/task"
+	"heddle/internal/tool"
+	"heddle/internal/worktree"
+)
+
+// Checkout is a checkout of an agent's own that was kept, since something is in it that
+// would be lost.
+type Checkout struct {
+	Name    string   `json:"name"`
+	Path    string   `json:"path"`
+	Branch  string   `json:"branch"`
+	Changed []string `json:"changed_files,omitempty"`
+	Why     []string `json:"kept_because"`
+}
+
+// Words tell whoever sent the agent where its work is.
+func (c *Checkout) Words() string {
+	const most = 20
+	files := c.Changed
+	more := ""
+	if len(files) > most {
+		files, more = files[:most], fmt.Sprintf(" and %d more", len(c.Changed)-most)
+	}
+	changed := ""
+	if len(files) > 0 {
+		changed = " Changed files: " + strings.Join(files, ", ") + more + "."
+	}
+	return fmt.Sprintf("The work is in a checkout of its own, %s (branch %s), which was kept: %s.%s See it with \"heddle worktree diff %s\"; \"heddle worktree apply %s\" brings it into this tree.",
+		c.Path, c.Branch, strings.Join(c.Why, "; "), changed, c.Name, c.Name)
+}
+
+// isolate gives the agent a checkout of its own. Without one it must not begin: it was
+// meant to be kept apart.
+func (n *run) isolate(ctx context.Context, t *task.Task) error {
+	tree, err := worktree.Create(ctx, worktree.Options{Dir: n.scope.Dir(), Name: "agent-" + string(t.ID), Base: n.base, Include: true})
+	if err != nil {
+		return fmt.Errorf("it was to have a checkout of its own, and got none: %w", err)
+	}
+	n.tree = tree
+	own := tool.NewScope(tree.Path, n.scope.Spill)
+	own.MayRead, own.Extra = n.scope.MayRead, n.scope.Extra
+	n.scope, n.context.Scope = own, own
+	return nil
+}
+
+// place tells an agent with a checkout of its own where it is.
+func (n *run) place() []agent.Input {
+	if n.tree == nil {
+		return nil
+	}
+	text := fmt.Sprintf("<environment>\nYou work in a checkout of your own, whatever is said elsewhere. Working directory: %s\nBranch: %s, made from %s\nWhat you change here is brought to those who sent you by them; do not touch their tree.\n%s</environment>",
+		n.tree.Path, n.tree.Branch, n.tree.Base, strings.Join(n.tree.Notes, "\n"))
+	return []agent.Input{{Content: message.FromUser(text).Content, Origin: agent.System}}
+}
+
+// leaving is how long it may take to see what an agent leaves in its checkout.
+const leaving = time.Minute
+
+// settle ends what the agent has started, and removes its checkout unless something in it
+// would be lost.
+func (n *run) settle(ctx context.Context, t *task.Task) {
+	if n.tree == nil {
+		return
+	}
+	for _, s := range n.s.o.Tasks.List() {
+		if s.Owner == t.ID && !s.Status.Terminal() {
+			_ = n.s.o.Tasks.Kill(s.ID, task.ErrOwnerEnded) // what survives is told with that task
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaving)
+	defer cancel()
+	state, err := n.tree.State(ctx)
+	why := state.Losses()
+	if err == nil && len(why) == 0 {
+		if err = n.tree.Remove(ctx, false); err == nil {
+			return
+		}
+	}
+	if err != nil {
+		why = append(why, err.Error())
+	}
+	n.tree.Release()
+	n.progress.d.Checkout = &Checkout{Name: n.tree.Name, Path: n.tree.Path, Branch: n.tree.Branch, Changed: slices.Concat(state.Dirty, state.Untracked), Why: why}
+}
