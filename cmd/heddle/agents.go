@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"heddle/docs"
 	"heddle/internal/roster"
 	"heddle/internal/session"
 	"heddle/internal/task/subagent"
@@ -20,8 +21,8 @@ func (a *attachment) agentTool(parts *session.Parts, brief func(*roster.Agent) s
 		Tasks: parts.Tasks, Office: parts.Office, Roster: a.found.Agents, Gate: parts.Gate, Choose: a.models.Choose, Small: a.set.SmallModel,
 		Tools: func() *tool.Pool { return a.pool.Load() }, Brief: brief, Folder: agentFolder(a.log), Version: version(),
 		Limits:        subagent.Limits{Depth: a.set.Agents.Depth, Running: a.set.Agents.Running, Total: a.set.Agents.Total},
-		ForkByDefault: a.set.Agents.Fork,
-		Watch:         func(scope *tool.Scope, kind string) subagent.Watcher { return a.hooks.Agent(scope, kind) },
+		ForkByDefault: a.set.Agents.Fork, Docs: docs.Text,
+		Watch: func(scope *tool.Scope, kind string) subagent.Watcher { return a.hooks.Agent(scope, kind) },
 	})
 	parts.Others = spawner.Used
 	return builtin.Agent(builtin.AgentOptions{

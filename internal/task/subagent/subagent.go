@@ -43,6 +43,8 @@ type Options struct {
 	Tools func() *tool.Pool
 	// Brief returns what an agent is told before its first message.
 	Brief func(a *roster.Agent) string
+	// Docs returns what stands for [roster.Docs] in prompts; nil: nothing.
+	Docs func() string
 	// Watch returns who has a say at the turning points of an agent whose calls run in scope;
 	// nil: nobody has.
 	Watch func(scope *tool.Scope, kind string) Watcher
@@ -278,7 +280,11 @@ func (s *Spawner) chooseTools(n *run, async bool) error {
 		keep[name] = true
 	}
 	n.pool = all.Keep(func(t tool.Tool) bool { return keep[t.Name] })
-	prompt := model.Prompt{System: []string{n.def.Prompt}}
+	system := n.def.Prompt
+	if s.o.Docs != nil && strings.Contains(system, roster.Docs) {
+		system = strings.Replace(system, roster.Docs, s.o.Docs(), 1)
+	}
+	prompt := model.Prompt{System: []string{system}}
 	for _, t := range n.pool.Tools() {
 		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
