@@ -145,7 +145,7 @@ func (g *gardener) branch(p place) string {
 	case 5:
 		return "(" + g.process(p) + " &)"
 	case 6:
-		return g.process(p) + " &\nkill -STOP $!"
+		return g.process(p) + " &\nkill -STOP $! 2>/dev/null" // it may be gone by then
 	}
 	return g.process(p) + " &"
 }
