@@ -101,6 +101,7 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	if a.offers != nil {
 		parts.Gather = func(ctx context.Context) *tool.Pool {
 			all := wrap(a.offers.Gather(ctx, base))
+			a.tellServers()
 			a.pool.Store(all)
 			return all
 		}
@@ -110,6 +111,16 @@ func (a *attachment) attachTo(parts *session.Parts, base *tool.Pool) (start func
 	parts.Brief = func() string { return brief() + a.brief() }
 	parts.OnClose = append(parts.OnClose, a.close)
 	return a.start, nil
+}
+
+// tellServers tells the person which servers are not there.
+func (a *attachment) tellServers() {
+	for _, s := range a.servers.Status() {
+		switch s.State {
+		case mcp.Failed, mcp.NeedsAuth:
+			a.tell(fmt.Sprintf("the MCP server %q is not connected: %s", s.Name, s.Error))
+		}
+	}
 }
 
 // start starts what runs beside the conversation.

@@ -168,7 +168,9 @@ func (b brought) check(ctx context.Context, servers []seenServer, stderr io.Writ
 	}
 	status, tools, prompts := set.Status(), set.Tools(), set.Prompts()
 	for i := range servers {
-		servers[i].take(status, tools, prompts)
+		if servers[i].State == unchecked { // another of its name may be unapproved
+			servers[i].take(status, tools, prompts)
+		}
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (r *Runner) after(ctx context.Context, e Event, t tool.Tool, c tool.Call, r
 	switch {
 	case e == PostToolUseFailure:
 		input["error"] = textOf(res)
-	case res.Data != nil:
+	case res.Data != nil && !strings.HasPrefix(t.Name, "mcp__") && t.Name != "Agent":
 		input["tool_response"] = res.Data
 	default:
 		input["tool_response"] = textOf(res)

@@ -180,3 +180,19 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+// TestPictureWithAWrongChecksum holds that what a picture can do without does not cost it.
+func TestPictureWithAWrongChecksum(t *testing.T) {
+	t.Parallel()
+	var whole bytes.Buffer
+	if err := png.Encode(&whole, image.NewGray(image.Rect(0, 0, 20, 20))); err != nil {
+		t.Fatal(err)
+	}
+	const afterHeader = 8 + 25 // the signature, and IHDR with what is around it
+	profile := "\x00\x00\x00\x02iCCPxxBAD!"
+	data := append([]byte{}, whole.Bytes()[:afterHeader]...)
+	data = append(append(data, profile...), whole.Bytes()[afterHeader:]...)
+	if _, ok := picture("image/png", data).(message.Image); !ok {
+		t.Error("a picture with a bad colour profile is not shown")
+	}
+}

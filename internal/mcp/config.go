@@ -84,8 +84,9 @@ func Parse(l *config.Layers, source string, get func(string) (string, bool)) (se
 		before := c
 		c.expand(&x)
 		c.written, c.secrets = before.where(), x.used
-		for _, v := range x.missing {
-			warnings = append(warnings, at(one, "MCP server %q: the variable %s is not set; set it, or write ${%s:-default}", name, v, v))
+		if len(x.missing) > 0 && !c.Disabled { // its name in the place of its value would be sent, or run
+			problems = append(problems, at(one, "MCP server %q: the variable %s is not set; set it, or write ${%s:-default}", name, x.missing[0], x.missing[0]))
+			continue
 		}
 		if err := c.check(); err != nil {
 			problems = append(problems, at(one, "MCP server %q: %v", name, err))

@@ -35,10 +35,11 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	servers, told := parse(t, `{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "${HOME}/x", "${NONE:-d e}", "${EMPTY:-full}", "$HOME ${not a var} ${"], "env": {"T": "${TOKEN}"}},
-  "web": {"type": "http", "url": "https://example.com/${NONE:-mcp}?k=${TOKEN}", "headers": {"Authorization": "Bearer ${MISSING}"}, "timeout": 1500},
+  "web": {"type": "http", "url": "https://example.com/${NONE:-mcp}?k=${TOKEN}", "headers": {"Authorization": "Bearer ${NONE:-x}"}, "timeout": 1500},
   "old": {"type": "sse", "url": "http://localhost:1/sse"},
   "bare": {"url": "http://localhost:1/mcp"},
-  "off": {"command": "x", "disabled": true, "alwaysAllow": []}
+  "off": {"command": "x", "disabled": true, "alwaysAllow": []},
+  "unset": {"url": "http://localhost:1/mcp", "headers": {"Authorization": "Bearer ${MISSING}"}}
 }}`)
 	var got []string
 	for _, c := range servers {
@@ -46,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 	want := []string{
 		"files stdio npx[-y /home/ada/x d e full $HOME ${not a var} ${] map[T:${HOME}]map[] 0s false .mcp.json:2:12",
-		"web http [] map[]https://example.com/mcp?k=${HOME}map[Authorization:Bearer ${MISSING}] 1.5s false .mcp.json:3:10",
+		"web http [] map[]https://example.com/mcp?k=${HOME}map[Authorization:Bearer x] 1.5s false .mcp.json:3:10",
 		"old sse [] map[]http://localhost:1/ssemap[] 0s false .mcp.json:4:10",
 		"bare http [] map[]http://localhost:1/mcpmap[] 0s false .mcp.json:5:11",
 		"off stdio x[] map[]map[] 0s true .mcp.json:6:10",
@@ -55,7 +56,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 	wantTold := []string{
-		`.mcp.json:3:10: MCP server "web": the variable MISSING is not set; set it, or write ${MISSING:-default}`,
+		`.mcp.json:7:12: MCP server "unset": the variable MISSING is not set; set it, or write ${MISSING:-default}`,
 		`.mcp.json:6:45: MCP server "off": alwaysAllow: unknown setting`,
 	}
 	if diff := cmp.Diff(wantTold, told); diff != "" {

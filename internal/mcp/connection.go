@@ -158,8 +158,6 @@ func ends(text string, limit int) string {
 // capabilities are what servers may ask this program for.
 func capabilities() *sdk.ClientCapabilities {
 	return &sdk.ClientCapabilities{
-		//lint:ignore SA1019 the newest protocol has no roots any more, but servers of today ask for them
-		RootsV2:     &sdk.RootCapabilities{},
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
 	}
 }

@@ -129,6 +129,9 @@ func picture(kind string, data []byte) message.Block {
 		if err == nil && (max(c.Width, c.Height) > maxSide || c.Width*c.Height > maxArea) {
 			return note("picture, %s, %d×%d pixels, too large to be shown", kind, c.Width, c.Height)
 		}
+		if format == "png" {
+			data = essential(data)
+		}
 		if err == nil { // what only begins well is refused, too
 			_, _, err = image.Decode(bytes.NewReader(data))
 		}
@@ -138,6 +141,27 @@ func picture(kind string, data []byte) message.Block {
 		found = format
 	}
 	return message.Image{MediaType: "image/" + found, Data: base64.StdEncoding.EncodeToString(data)}
+}
+
+// essential leaves out of a PNG file what a picture can do without, such as colour profiles:
+// a checksum may be wrong there, which some readers forgive and others do not.
+func essential(data []byte) []byte {
+	const signature, frame = 8, 12 // bytes; of a chunk, what is around its data
+	if len(data) < signature {
+		return data
+	}
+	out := append([]byte{}, data[:signature]...)
+	for rest := data[signature:]; len(rest) >= frame; {
+		size := int64(binary.BigEndian.Uint32(rest)) + frame
+		if size > int64(len(rest)) {
+			return data // cut off: its reader will say so
+		}
+		if kind := rest[4]; kind >= 'A' && kind <= 'Z' || string(rest[4:8]) == "tRNS" {
+			out = append(out, rest[:size]...)
+		}
+		rest = rest[size:]
+	}
+	return out
 }
 
 // isWebP reports whether data looks like a whole WebP file: RIFF, the size of what follows,

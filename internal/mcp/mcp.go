@@ -35,7 +35,7 @@ const (
 
 // Options say how servers run.
 type Options struct {
-	Dir     string // where commands start, and the root that servers are told
+	Dir     string // where commands start
 	Version string // of this program
 	// Env returns the environment of commands, to which a server adds its own.
 	Env func() []string

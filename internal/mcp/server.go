@@ -252,7 +252,5 @@ func (v *server) client() *sdk.Client {
 		ElicitationHandler:          v.elicit,
 		Capabilities:                capabilities(),
 	})
-	//lint:ignore SA1019 the newest protocol has no roots any more, but servers of today ask for them
-	client.AddRoots(&sdk.Root{URI: fileURI(v.opts.Dir), Name: "working directory"})
 	return client
 }

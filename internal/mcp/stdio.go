@@ -55,13 +55,14 @@ type stdio struct {
 	pending []jsonrpc.Message
 	writing chan struct{} // capacity 1: held by who writes
 	stderr  *tail
+	heard   chan struct{} // closed when nothing more comes on stderr
 
 	once      sync.Once
 	survivors error
 }
 
 func newStdio(c *Config, o Options) *stdio {
-	return &stdio{config: c, opts: o, writing: make(chan struct{}, 1), stderr: &tail{limit: stderrTail}}
+	return &stdio{config: c, opts: o, writing: make(chan struct{}, 1), stderr: &tail{limit: stderrTail}, heard: make(chan struct{})}
 }
 
 // Connect starts the command.
@@ -99,7 +100,10 @@ func (s *stdio) Connect(context.Context) (sdk.Connection, error) {
 	s.in, s.out = pipes[0].w, pipes[1].r
 	s.lines = bufio.NewReaderSize(s.out, 64<<10)
 	errs := pipes[2].r
-	s.helpers.Go(func() { _, _ = io.Copy(s.stderr, errs) })
+	s.helpers.Go(func() {
+		_, _ = io.Copy(s.stderr, errs)
+		close(s.heard)
+	})
 	s.helpers.Go(func() { // what holds the pipes open after the command is gone says nothing more
 		<-s.proc.Done()
 		_ = s.out.SetReadDeadline(time.Now().Add(drain))
@@ -319,10 +323,15 @@ func (s *stdio) last() string {
 	return text
 }
 
-// wait waits until the command has exited.
+// wait waits until the command has exited and its last words are there.
 func (s *stdio) wait(ctx context.Context) {
-	if s.proc != nil {
-		_, _ = s.proc.Wait(ctx)
+	if s.proc == nil {
+		return
+	}
+	_, _ = s.proc.Wait(ctx)
+	select {
+	case <-s.heard:
+	case <-ctx.Done():
 	}
 }
 

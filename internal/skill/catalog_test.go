@@ -360,3 +360,16 @@ func TestMissingAndUnreadableFolders(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+// TestCommandFile holds that a source may name a single file, as plugins do.
+func TestCommandFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "special.md")
+	if err := os.WriteFile(path, []byte("Do it."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Find(Source{Name: "plugin p", Plugin: "p", Commands: []string{path}})
+	if _, ok := c.Get("p:special"); !ok || len(c.Problems()) > 0 {
+		t.Errorf("the command is not there: %v", c.Problems())
+	}
+}

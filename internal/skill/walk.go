@@ -66,6 +66,9 @@ func (w *walker) absolute(dir string) string {
 // before theirs.
 func (w *walker) commands(dir, prefix string, depth int) []found {
 	var out []found
+	if folder, err := w.files.isDir(dir); depth == 0 && err == nil && !folder && markdown(dir) { // a plugin may name one file
+		return []found{{name: strings.TrimSuffix(filepath.Base(dir), filepath.Ext(dir)), path: dir}}
+	}
 	for _, e := range w.enter(dir, depth) {
 		path := filepath.Join(dir, e.Name())
 		switch {

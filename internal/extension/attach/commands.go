@@ -77,6 +77,9 @@ func (c *Commands) List() []session.Command {
 
 // Expand returns what a command stands for.
 func (c *Commands) Expand(ctx context.Context, name, args string) (x session.Expansion, ok bool, err error) {
+	if c.o.Servers == nil && (name == "mcp" || strings.HasPrefix(name, "mcp__")) {
+		return session.Expansion{Answer: "No MCP server is started here: heddle mcp list shows those that are configured, heddle mcp add sets one up."}, true, nil
+	}
 	if c.o.Servers != nil {
 		if name == "mcp" {
 			x.Answer, err = c.o.Servers.command(args)

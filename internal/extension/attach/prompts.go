@@ -29,7 +29,12 @@ func hint(p mcp.Prompt) string {
 // prompt returns what a prompt of a server says.
 func (c *Commands) prompt(ctx context.Context, name, typed string) (x session.Expansion, err error) {
 	all := c.o.Servers.o.Set.Prompts()
-	i := slices.IndexFunc(all, func(p mcp.Prompt) bool { return p.Full == name })
+	named := func(p mcp.Prompt) bool { return p.Full == name }
+	if !slices.ContainsFunc(all, named) { // its server may still be starting
+		c.o.Servers.Coming(ctx)
+		all = c.o.Servers.o.Set.Prompts()
+	}
+	i := slices.IndexFunc(all, named)
 	if i < 0 {
 		return x, fmt.Errorf("there is no prompt /%s; %s", name, offering(all))
 	}
