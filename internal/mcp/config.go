@@ -221,7 +221,7 @@ func (c *Config) redact(text string) string {
 			}
 		}
 	}
-	secrets = slices.DeleteFunc(secrets, func(v string) bool { return len(v) < secretLength })
+	secrets = slices.DeleteFunc(secrets, func(v string) bool { return len(v) < 4 }) // of a variable also a short one
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	for _, v := range secrets {
 		text = strings.ReplaceAll(text, v, "…")

@@ -22,9 +22,9 @@ const (
 	maxImage = 5 << 20 / 4 * 3 // bytes of the largest picture that model APIs take: 5 MB in base64
 	maxSide  = 8000            // pixels
 	maxArea  = 20_000_000      // pixels; to look at more takes 80 MB
-	// What the pictures of one result may have together, in bytes: requests have a limit,
-	// and each later one carries them, too.
-	maxPictures = 4 << 20
+	// What the pictures of one result may have together, in bytes of base64: requests have a
+	// limit, and each later one carries them, too.
+	maxPictures = 8 << 20
 	maxPrompt   = 400_000 // bytes of text of a prompt
 )
 
