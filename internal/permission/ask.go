@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"heddle/internal/tool"
 )
@@ -18,6 +19,9 @@ var ErrNobody = errors.New("nobody is there to ask")
 
 // errSettled ends a question that the answer to another one has settled.
 var errSettled = errors.New("settled by another answer")
+
+// errUnanswered ends a question of an agent that nobody has answered for too long.
+var errUnanswered = errors.New("nobody has answered")
 
 // waiting is a call whose question is not answered yet.
 type waiting struct {
@@ -67,7 +71,7 @@ func (g *Gate) question(ctx context.Context, w waiting, v Verdict, next tool.Han
 		switch {
 		case err == nil:
 			return g.answered(ctx, t, c, a, next)
-		case errors.Is(err, ErrNobody):
+		case errors.Is(err, ErrNobody), errors.Is(err, errUnanswered):
 			return g.refuse(c, v.Reason, nobodyText(v))
 		case ctx.Err() != nil:
 			return tool.Failf("Interrupted while waiting for permission. It did not run.")
@@ -103,9 +107,12 @@ func (g *Gate) put(ctx context.Context, asker Asker, w waiting, v Verdict) (Answ
 	if c.Scope != nil {
 		q.Agent, q.Dir = c.Scope.Agent, c.Scope.Dir()
 	}
+	if g.patience > 0 && q.Agent != "" {
+		defer time.AfterFunc(g.patience, func() { cancel(errUnanswered) }).Stop()
+	}
 	a, err := asker.Ask(ctx, q)
-	if err != nil && errors.Is(context.Cause(ctx), errSettled) {
-		return Answer{}, errSettled
+	if cause := context.Cause(ctx); err != nil && (cause == errSettled || cause == errUnanswered) {
+		return Answer{}, cause
 	}
 	return a, err
 }

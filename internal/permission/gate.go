@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"heddle/internal/tool"
 )
@@ -20,6 +21,8 @@ type Gate struct {
 	bypass error // why bypassPermissions may not be switched on, or nil
 	advice func(context.Context) Advice
 
+	patience time.Duration // for questions of agents
+
 	state atomic.Pointer[state]
 
 	mu               sync.Mutex // for what follows, and for replacing state
@@ -27,7 +30,7 @@ type Gate struct {
 	asker            Asker
 	waiting          map[*waiting]struct{}
 	denied           map[string]*record
-	grants           map[string]grant // by agent
+	members          map[string]member // agents, and "" for the main conversation
 }
 
 // NewGate returns a gate. A nil asker means that nobody is there to ask. If s
@@ -35,12 +38,12 @@ type Gate struct {
 // [Settings.Check].
 func NewGate(s Settings, asker Asker) *Gate {
 	g := &Gate{
-		home: s.Home, bypass: s.bypass(), advice: s.Advice,
+		home: s.Home, bypass: s.bypass(), advice: s.Advice, patience: s.Patience,
 		allow: slices.Clone(s.Allow), ask: slices.Clone(s.Ask), deny: slices.Clone(s.Deny),
 		asker:   asker,
 		waiting: map[*waiting]struct{}{},
 		denied:  map[string]*record{},
-		grants:  map[string]grant{},
+		members: map[string]member{},
 	}
 	if g.home == "" {
 		g.home, _ = os.UserHomeDir() // without a home, ~ in a rule means nothing

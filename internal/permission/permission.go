@@ -21,6 +21,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"heddle/internal/tool"
 )
@@ -60,6 +61,10 @@ type Settings struct {
 	// Root reports that this is the superuser outside a sandbox, for whom
 	// bypassPermissions is refused.
 	Root bool
+	// Patience is how long a question of an agent that works for the conversation may go
+	// unanswered, before it counts as one that nobody is there to answer: whoever sent the
+	// agent waits for it. 0 is for ever.
+	Patience time.Duration
 	// Advice tells what was said about a call before it came to the gate; nil: nothing
 	// ever is.
 	Advice func(ctx context.Context) Advice

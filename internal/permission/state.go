@@ -19,12 +19,12 @@ type state struct {
 	readGuard        bool     // there are ask or deny rules for reading files
 	writeGuard       bool     // or for changing them
 
-	granted map[string]*state // of agents that have more rules for the length of a run
+	special map[string]*state // of agents for which it is different
 }
 
 // of is the state as it is for an agent.
 func (s *state) of(agent string) *state {
-	if own := s.granted[agent]; own != nil {
+	if own := s.special[agent]; own != nil {
 		return own
 	}
 	return s
@@ -43,11 +43,15 @@ const foldCase = runtime.GOOS == "darwin"
 
 func (g *Gate) compile(allow, ask, deny []Rule, mode Mode, dirs []string) *state {
 	s := g.compileFor(allow, ask, deny, mode, dirs)
-	for agent, more := range g.grants {
-		if s.granted == nil {
-			s.granted = map[string]*state{}
+	for agent, m := range g.members {
+		own, more := g.effective(agent, mode)
+		if own == mode && len(m.allow)+len(more) == 0 {
+			continue
 		}
-		s.granted[agent] = g.compileFor(slices.Concat(allow, more.allow), ask, slices.Concat(deny, more.deny), mode, dirs)
+		if s.special == nil {
+			s.special = map[string]*state{}
+		}
+		s.special[agent] = g.compileFor(slices.Concat(allow, m.allow), ask, slices.Concat(deny, more), own, dirs)
 	}
 	return s
 }
