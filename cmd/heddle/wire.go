@@ -71,7 +71,7 @@ func open(p place, o *options, std stdio) (*session.Session, error) {
 	parts := session.Parts{
 		ID: log.id, Dir: p.dir, Moved: log.moved, Version: version(), Prompt: prompt, Effort: set.Effort,
 		Limits: agent.Limits{Turns: o.maxTurns, USD: o.maxBudget},
-		Ledger: agent.NewLedger(o.maxBudget), Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: first,
+		Ledger: agent.NewLedger(agent.Spending{USD: o.maxBudget}), Models: models, Gate: gate, Dialog: session.NewDialog(gate), Brief: first,
 	}
 	env := func() []string { return shell.Environment(os.Environ(), models.keyVariables(), environ(set.Env)) }
 	pool, err := addTools(&parts, p, o, set, env, std.err)

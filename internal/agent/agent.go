@@ -69,6 +69,9 @@ type Config struct {
 	Ledger *Ledger
 	// Depth says how many agents are above this one.
 	Depth int
+	// Remind is asked before each request, with the number of those that were answered;
+	// what it returns is read next. May be nil.
+	Remind func(turns int) []Input
 	// Guard has a say at the turning points of a run. May be nil.
 	Guard Guard
 }

@@ -119,23 +119,31 @@ func TestCallerFork(t *testing.T) {
 }
 
 func TestLedger(t *testing.T) {
-	top := NewLedger(10)
-	a, b := top.Below(0), top.Below(2)
-	b.Add(1.5)
-	if b.Exhausted() || top.Spent() != 1.5 {
+	top := NewLedger(Spending{USD: 10})
+	a, b := top.Below(Spending{}), top.Below(Spending{USD: 2})
+	b.Add(Spending{USD: 1.5})
+	if b.Exhausted() || top.Spent().USD != 1.5 {
 		t.Errorf("spent %v above", top.Spent())
 	}
-	b.Add(0.5)
+	b.Add(Spending{USD: 0.5})
 	if !b.Exhausted() || a.Exhausted() {
 		t.Error("the limit of one counts for the other")
 	}
-	a.Add(8)
+	a.Add(Spending{USD: 8})
 	if !a.Exhausted() || !top.Exhausted() {
 		t.Error("what is used up above is not used up below")
 	}
+	words := a.Below(Spending{Tokens: 100})
+	words.Add(spending(message.Usage{Input: 10, CacheRead: 1000, CacheWrite: 40, Output: 20}, 0))
+	if got := words.Used(); got < 1 { // all of it above, 0.7 here
+		t.Errorf("%v of the limit is used", got)
+	}
+	if got := NewLedger(Spending{}).Below(Spending{Tokens: 100}); got.Used() != 0 || words.Spent().Tokens != 70 {
+		t.Errorf("a fresh ledger is used by %v; 70 tokens count as %d", got.Used(), words.Spent().Tokens)
+	}
 	var none *Ledger
-	none.Add(1)
-	if none.Exhausted() || none.Below(1) == nil {
+	none.Add(Spending{USD: 1})
+	if none.Exhausted() || none.Below(Spending{USD: 1}) == nil {
 		t.Error("no ledger is one with a limit")
 	}
 }

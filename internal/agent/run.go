@@ -63,6 +63,9 @@ func (r *run) work(ctx context.Context, input []Input) {
 			r.end(reason, nil)
 			return
 		}
+		if r.Remind != nil {
+			r.receive(r.Remind(r.turns))
+		}
 		r.choose()
 		if r.tooLong() && !r.compact(ctx, Automatic, "") {
 			r.end(r.stuck(ctx), r.failure)
@@ -235,7 +238,7 @@ func (r *run) count(resp model.Response) (usd float64) {
 	usd = r.Context.Tally.add(r.choice.Info, resp.Usage)
 	r.usage = r.usage.Add(resp.Usage)
 	r.usd += usd
-	r.Ledger.Add(usd)
+	r.Ledger.Add(spending(resp.Usage, usd))
 	return usd
 }
 

@@ -43,6 +43,13 @@ func (i Info) Cost(u message.Usage) float64 {
 	return sum / 1e6
 }
 
+// Saved is what a response would have cost more without the cache, in US dollars.
+func (i Info) Saved(u message.Usage) float64 {
+	plain := u
+	plain.Input, plain.CacheRead = u.Input+u.CacheRead, 0
+	return i.Cost(plain) - i.Cost(u)
+}
+
 // Price is in US dollars for a million tokens.
 type Price struct {
 	Input        float64 `json:"input"`

@@ -54,27 +54,10 @@ func (l *log) close() error {
 // crash left open, and returns the model that answered last.
 func (s *Session) recall(past []transcript.Record) (lastModel string) {
 	messages, repairs := transcript.History(past)
-	for _, r := range repairs {
-		if m, ok := r.(transcript.Message); ok && m.Origin == "" {
-			m.Origin = string(agent.System)
-			r = m
-		}
-		// A record that cannot be written now is written later; the repair holds anyway.
-		_ = s.log.append(r)
+	if s.log.w != nil {
+		minutes.Repair(s.log.w, repairs)
 	}
-	for _, m := range messages {
-		origin := agent.Origin(m.Origin)
-		if origin == "" {
-			origin = agent.FromTools
-		}
-		if m.Message.Role == message.Assistant && m.Model != "" {
-			if s.conv.LastModel != "" && s.conv.LastModel != m.Model {
-				s.conv.History.DropThinking() // as it was when the model changed
-			}
-			s.conv.LastModel = m.Model
-		}
-		s.conv.History.Append(m.Message, origin)
-	}
+	minutes.Recall(s.conv, messages)
 	for _, r := range past {
 		switch r := r.(type) {
 		case transcript.Message:

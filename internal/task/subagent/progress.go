@@ -75,7 +75,7 @@ func (p *progress) event(n *run, t *task.Task, ev agent.Event) {
 			return
 		}
 		p.d.Tokens = n.context.Tally.Prompt + n.context.Tally.Output - ev.Usage.Output
-		p.d.USD = n.ledger.Spent()
+		p.d.USD = n.ledger.Spent().USD
 	default:
 		return
 	}
@@ -85,7 +85,7 @@ func (p *progress) event(n *run, t *task.Task, ev agent.Event) {
 
 // end keeps what the agent answers.
 func (p *progress) end(n *run, t *task.Task, end agent.Ended) {
-	p.d.Result, p.d.DurationMS, p.d.USD = end.Text, time.Since(n.started).Milliseconds(), n.ledger.Spent()
+	p.d.Result, p.d.DurationMS, p.d.USD = end.Text, time.Since(n.started).Milliseconds(), n.ledger.Spent().USD
 	d := p.d
 	t.Update(func(s *task.Snapshot) { s.Detail = d })
 }

@@ -186,7 +186,7 @@ func (s *Spawner) of(id string) *run {
 
 // prepare gathers all that the agent needs while the caller waits.
 func (s *Spawner) prepare(caller *agent.Caller, c tool.Call, r Request) (*run, error) {
-	n := &run{s: s, prompt: r.Prompt, depth: caller.Depth() + 1, ledger: caller.Ledger().Below(0), started: time.Now()}
+	n := &run{s: s, prompt: r.Prompt, depth: caller.Depth() + 1, ledger: caller.Ledger().Below(agent.Spending{}), started: time.Now()}
 	name := r.Agent
 	if name == "" {
 		if name = "general-purpose"; s.o.ForkByDefault {
