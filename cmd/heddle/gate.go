@@ -21,6 +21,7 @@ func newGate(p place, o *options, layers, granted *config.Layers, set settings) 
 		Directories: absolute(p.dir, set.Permissions.Directories),
 		Root:        os.Geteuid() == 0 && os.Getenv("HEDDLE_SANDBOX") == "",
 		Advice:      advice,
+		Patience:    set.Agents.patience(),
 	}
 	mode, err := permission.ParseMode(set.Permissions.Mode)
 	if err != nil {

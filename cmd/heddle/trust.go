@@ -68,7 +68,7 @@ func distrust(p place, o *options, layers *config.Layers, set *settings, stderr 
 		left = append(left, "mcp")
 		set.MCP = mine.MCP
 	}
-	if set.Agents != mine.Agents {
+	if !reflect.DeepEqual(set.Agents, mine.Agents) {
 		left = append(left, "agents")
 		set.Agents = mine.Agents
 	}

@@ -72,6 +72,12 @@ func entries(list, all []string) (out []entry, unknown []string) {
 	return out, unknown
 }
 
+// Denies reports whether a tool is among those that the agent disallows.
+func (a *Agent) Denies(tool string) bool {
+	denied, _ := entries(a.Disallowed, []string{tool})
+	return denies(denied, tool)
+}
+
 func covered(list []entry, tool string) bool {
 	return slices.ContainsFunc(list, func(e entry) bool { return e.covers(tool) })
 }

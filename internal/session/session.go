@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,6 +67,8 @@ type Parts struct {
 	Ledger *agent.Ledger
 	// Others says what agents that worked for the conversation have used. May be nil.
 	Others func() agent.Tally
+	// OthersDenied takes what was refused to them since it was last asked for. May be nil.
+	OthersDenied func() []agent.Denial
 	// Foreground says that nothing may be moved to the background.
 	Foreground bool
 	// Heir takes over tasks that an earlier run of the program left. May be nil, if
@@ -122,7 +125,7 @@ func New(p Parts) (*Session, error) {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Session{parts: p, log: &log{w: p.Log}, tools: p.Tools}
-	s.conv = agent.NewContext(promptOf(p.Prompt, p.Tools), p.Scope)
+	s.conv = agent.NewContext(PromptOf(p.Prompt, p.Tools), p.Scope)
 	past := s.recall(p.Past)
 	if err := s.recoverTasks(p.Past); err != nil {
 		return nil, err
@@ -138,8 +141,8 @@ func New(p Parts) (*Session, error) {
 	return s, nil
 }
 
-// promptOf is what every request begins with.
-func promptOf(system string, tools *tool.Pool) model.Prompt {
+// PromptOf is what every request begins with.
+func PromptOf(system string, tools *tool.Pool) model.Prompt {
 	prompt := model.Prompt{System: []string{system}}
 	for _, t := range tools.Tools() {
 		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
@@ -158,7 +161,7 @@ func (s *Session) Ready(ctx context.Context) {
 		s.mu.Lock()
 		s.tools = pool
 		s.mu.Unlock()
-		s.conv.History.SetPrompt(promptOf(s.parts.Prompt, pool))
+		s.conv.History.SetPrompt(PromptOf(s.parts.Prompt, pool))
 	})
 }
 
@@ -238,6 +241,7 @@ func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agen
 				yield(nil, err)
 				return
 			}
+			ev = s.completed(ev)
 			s.observe(ev)
 			s.hear(ctx, ev)
 			explain(s.parts.Logger, ev)
@@ -255,6 +259,16 @@ func (s *Session) Turn(ctx context.Context, input ...agent.Input) iter.Seq2[agen
 			}
 		}
 	}
+}
+
+// completed adds to the end of a turn what became of agents that worked for it.
+func (s *Session) completed(ev agent.Event) agent.Event {
+	end, ok := ev.(agent.Ended)
+	if !ok || s.parts.OthersDenied == nil {
+		return ev
+	}
+	end.Denials = slices.Concat(end.Denials, s.parts.OthersDenied())
+	return end
 }
 
 // title names the session after the first thing a person says in it that the model reads.

@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -18,6 +20,9 @@ type Scope struct {
 	MayRead func(s *Scope, path string) bool
 	// Extra are further folders that the agent may work in.
 	Extra []string
+	// Env and Unset are variables that its commands get, and that they do not, whatever
+	// else is said.
+	Env, Unset []string
 
 	mu    sync.Mutex
 	dir   string
@@ -67,12 +72,25 @@ func (s *Scope) SetTodos(todos []Todo) []Todo {
 	return old
 }
 
+// Environ is env as the commands of this agent get it: a list of NAME=value.
+func (s *Scope) Environ(env []string) []string {
+	if len(s.Env)+len(s.Unset) == 0 {
+		return env
+	}
+	kept := slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(s.Unset, name) || slices.ContainsFunc(s.Env, func(own string) bool { return strings.HasPrefix(own, name+"=") })
+	})
+	return append(kept, s.Env...)
+}
+
 // Child returns the scope of an agent that this one starts: it knows the same
 // files, and forgets and learns on its own from here.
 func (s *Scope) Child(agent string) *Scope {
 	c := NewScope(s.Root, s.Spill)
 	c.Agent = agent
 	c.Extra, c.MayRead = s.Extra, s.MayRead
+	c.Env, c.Unset = s.Env, s.Unset
 	c.Files = s.Files.Clone()
 	c.dir = s.Dir()
 	return c

@@ -43,15 +43,40 @@ func (c *Checkout) Words() string {
 // isolate gives the agent a checkout of its own. Without one it must not begin: it was
 // meant to be kept apart.
 func (n *run) isolate(ctx context.Context, t *task.Task) error {
-	tree, err := worktree.Create(ctx, worktree.Options{Dir: n.scope.Dir(), Name: "agent-" + string(t.ID), Base: n.base, Include: true})
+	tree, err := n.checkout(ctx, "agent-"+string(t.ID))
 	if err != nil {
 		return fmt.Errorf("it was to have a checkout of its own, and got none: %w", err)
 	}
 	n.tree = tree
-	own := tool.NewScope(tree.Path, n.scope.Spill)
-	own.MayRead, own.Extra = n.scope.MayRead, n.scope.Extra
-	n.scope, n.context.Scope = own, own
+	own := n.scope
+	if own.Root != tree.Path {
+		own = tool.NewScope(tree.Path, n.scope.Spill)
+		own.Agent, own.MayRead, own.Extra = n.scope.Agent, n.scope.MayRead, n.scope.Extra
+	}
+	own.SetDir(tree.Path)
+	guard := tree.Guard()
+	own.Env, own.Unset = guard.Env, guard.Unset
+	n.scope = own
+	if n.context != nil {
+		n.context.Scope = own
+	}
 	return nil
+}
+
+// checkout is that which the agent had, if something is in it, or else a new one.
+func (n *run) checkout(ctx context.Context, name string) (*worktree.Tree, error) {
+	if n.input != nil {
+		trees, _, err := worktree.List(ctx, n.from)
+		if err != nil {
+			return nil, err
+		}
+		for i := range trees {
+			if tree := &trees[i]; tree.Name == name && tree.Stage == worktree.Ready {
+				return tree, tree.Claim(ctx)
+			}
+		}
+	}
+	return worktree.Create(ctx, worktree.Options{Dir: n.from, Name: name, Base: n.base, Include: true})
 }
 
 // place tells an agent with a checkout of its own where it is.

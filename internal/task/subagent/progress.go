@@ -1,9 +1,9 @@
 package subagent
 
 import (
-	"encoding/json"
 	"fmt"
-	"time"
+	"slices"
+	"strings"
 
 	"heddle/internal/agent"
 	"heddle/internal/task"
@@ -11,26 +11,34 @@ import (
 )
 
 // Detail is what a task of this kind has to say: how far the agent is, and at the end what
-// it answers.
+// it answers. It holds all that is needed to go on with the agent after a restart.
 type Detail struct {
 	Agent    string `json:"agent_type"`
 	Model    string `json:"model"`
-	ToolUses int    `json:"tool_uses"`
+	Provider string `json:"provider,omitempty"`
+	Effort   string `json:"effort,omitempty"`
+	Depth    int    `json:"depth,omitempty"`
+	Isolated bool   `json:"isolated,omitempty"` // it has a checkout of its own
+
+	ToolUses int `json:"tool_uses"`
 	// Tokens are those of the newest prompt and of all answers.
-	Tokens     int        `json:"total_tokens"`
-	USD        float64    `json:"cost_usd"`
+	Tokens int     `json:"total_tokens"`
+	USD    float64 `json:"cost_usd"`
+	// CacheRead are the tokens that the provider did not have to read anew, and Saved what
+	// that saved, in US dollars.
+	CacheRead  int        `json:"cache_read_tokens,omitempty"`
+	Saved      float64    `json:"saved_usd,omitempty"`
 	DurationMS int64      `json:"duration_ms,omitempty"` // at the end
+	Doing      string     `json:"summary,omitempty"`     // one line: what it does now
 	Activities []Activity `json:"activities,omitempty"`  // the last five, the oldest first
 	Result     string     `json:"result,omitempty"`      // its final text, or what there was of it
 	Unknown    []string   `json:"unknown_tools,omitempty"`
+	Notes      []string   `json:"notes,omitempty"` // what it had to do without
 	Checkout   *Checkout  `json:"worktree,omitempty"`
 }
 
 // Activity is something that the agent did.
-type Activity struct {
-	Tool  string `json:"tool"`
-	Input string `json:"input"` // shortened
-}
+type Activity = tool.Activity
 
 // Kind is the kind of these tasks.
 func (Detail) Kind() task.Kind { return task.LocalAgent }
@@ -44,9 +52,24 @@ func (d Detail) Tell() []task.Element {
 	if c := d.Checkout; c != nil {
 		list = append(list, task.Element{Name: "worktree", Text: c.Words()})
 	}
-	return append(list, task.Element{Name: "usage", Inner: []task.Element{
-		{Name: "total_tokens", Text: fmt.Sprint(d.Tokens)}, {Name: "tool_uses", Text: fmt.Sprint(d.ToolUses)}, {Name: "duration_ms", Text: fmt.Sprint(d.DurationMS)},
-	}})
+	if notes := d.AllNotes(); len(notes) > 0 {
+		list = append(list, task.Element{Name: "notes", Text: strings.Join(notes, "\n")})
+	}
+	number := func(name string, n any) task.Element { return task.Element{Name: name, Text: fmt.Sprint(n)} }
+	usage := []task.Element{number("total_tokens", d.Tokens), number("tool_uses", d.ToolUses), number("duration_ms", d.DurationMS)}
+	if d.Agent == "fork" && d.CacheRead > 0 {
+		usage = append(usage, number("cache_read_tokens", d.CacheRead), number("saved_usd", fmt.Sprintf("%.4f", d.Saved)))
+	}
+	return append(list, task.Element{Name: "usage", Inner: usage})
+}
+
+// AllNotes are what whoever sent the agent should know, beside its answer.
+func (d Detail) AllNotes() []string {
+	notes := slices.Clone(d.Notes)
+	if len(d.Unknown) > 0 {
+		notes = append(notes, "Its definition names tools that there are not: "+strings.Join(d.Unknown, ", ")+".")
+	}
+	return notes
 }
 
 // maxResult is how many bytes of an answer the owner is shown; all of it is in the output.
@@ -56,10 +79,16 @@ const maxResult = 32_000
 const maxActivities = 5
 
 // progress is the detail in the making. It belongs to the goroutine of the run.
-type progress struct{ d Detail }
+type progress struct {
+	d    Detail
+	paid float64 // in attempts before this one
+}
 
 func (p *progress) begin(n *run, t *task.Task) {
-	p.d = Detail{Agent: n.def.Name, Model: n.choice.Info.ID, Unknown: n.unknown}
+	p.paid = p.d.USD
+	p.d.Result, p.d.Checkout, p.d.Doing, p.d.Notes = "", nil, "", nil
+	p.d.Agent, p.d.Model, p.d.Provider, p.d.Effort = n.def.Name, n.choice.Info.ID, n.choice.Info.Provider, n.choice.Effort
+	p.d.Depth, p.d.Isolated, p.d.Unknown = n.depth, n.isolated, n.unknown
 	t.Record(p.d)
 }
 
@@ -68,26 +97,40 @@ func (p *progress) event(n *run, t *task.Task, ev agent.Event) {
 	switch ev := ev.(type) {
 	case agent.ToolBegan:
 		p.d.ToolUses++
-		list := append(p.d.Activities[:len(p.d.Activities):len(p.d.Activities)], Activity{ev.Use.Name, short(ev.Use.Input)})
-		p.d.Activities = list[max(0, len(list)-maxActivities):]
+		a := tool.ActivityOf(ev.Use.Name, ev.Use.Input, n.scope.Root)
+		list := append(p.d.Activities[:len(p.d.Activities):len(p.d.Activities)], a)
+		p.d.Activities, p.d.Doing = list[max(0, len(list)-maxActivities):], a.Words
 	case agent.Added:
 		if ev.Origin != agent.FromModel {
 			return
 		}
 		p.d.Tokens = n.context.Tally.Prompt + n.context.Tally.Output - ev.Usage.Output
-		p.d.USD = n.ledger.Spent().USD
+		p.d.CacheRead += ev.Usage.CacheRead
+		p.d.Saved += n.choice.Info.Saved(ev.Usage)
+		p.d.USD = p.paid + n.ledger.Spent().USD
+	case agent.Compacting:
+		p.d.Doing = "Compacting its conversation"
 	default:
 		return
 	}
+	p.show(t)
+}
+
+// show makes the detail as it is now that of the task.
+func (p *progress) show(t *task.Task) {
 	d := p.d
 	t.Update(func(s *task.Snapshot) { s.Detail = d })
 }
 
 // end keeps what the agent answers.
 func (p *progress) end(n *run, t *task.Task, end agent.Ended) {
-	p.d.Result, p.d.DurationMS, p.d.USD = end.Text, time.Since(n.started).Milliseconds(), n.ledger.Spent().USD
-	d := p.d
-	t.Update(func(s *task.Snapshot) { s.Detail = d })
+	p.d.Result, p.d.DurationMS, p.d.USD = p.outcome(end), n.since(), p.paid+n.ledger.Spent().USD
+	p.d.Doing, p.d.Notes = "", n.notes
+	p.show(t)
 }
 
-func short(input json.RawMessage) string { return tool.Clip(string(input), 200) }
+// noted is the detail with one more note.
+func (p *progress) noted(text string) Detail {
+	p.d.Notes = append(slices.Clone(p.d.Notes), text)
+	return p.d
+}

@@ -1,10 +1,10 @@
 // Package subagent runs agents as tasks: a part of the work of another agent, with a
 // conversation of its own.
 //
-//	Spawn ──▶ task ──▶ agent.Run ──▶ its own tasks end, and wake it ──▶ … ──▶ the final text
-//	                      │
-//	                      ├── side transcript: what was said, on disk
-//	                      └── Detail: how far it is
+//	Spawn ──▶ prepare ──▶ task ──▶ agent.Run ──▶ its own tasks end, and wake it ──▶ … ──▶ the final text
+//	                                  │                                              Resume ◀┘
+//	                                  ├── side transcript: what was said, on disk
+//	                                  └── Detail: how far it is, and what it answers
 //
 // Nothing in the task runtime knows what an agent is; nothing in the agent's loop knows
 // that it runs as a task.
@@ -14,10 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
-	"time"
 
 	"heddle/internal/agent"
 	"heddle/internal/mail"
@@ -26,7 +24,6 @@ import (
 	"heddle/internal/roster"
 	"heddle/internal/task"
 	"heddle/internal/tool"
-	"heddle/internal/worktree"
 )
 
 // Options are what agents work with.
@@ -41,6 +38,8 @@ type Options struct {
 	Small string
 	// Tools returns all tools that there are, with their middleware.
 	Tools func() *tool.Pool
+	// Main is the main conversation, as far as agents that go on after a restart need it.
+	Main Main
 	// Brief returns what an agent is told before its first message.
 	Brief func(a *roster.Agent) string
 	// Docs returns what stands for [roster.Docs] in prompts; nil: nothing.
@@ -48,12 +47,23 @@ type Options struct {
 	// Watch returns who has a say at the turning points of an agent whose calls run in scope;
 	// nil: nobody has.
 	Watch func(scope *tool.Scope, kind string) Watcher
+	// Equip gives an agent what its definition brings along; nil: nothing.
+	Equip func(ctx context.Context, scope *tool.Scope, def *roster.Agent) (Equipment, error)
 	// Folder is where side transcripts lie; empty: none are kept.
 	Folder string
 	Limits Limits
+	Policy Policy
 	// ForkByDefault says that who is not named is a fork.
 	ForkByDefault bool
 	Version       string
+}
+
+// Main is what is to be known of the main conversation.
+type Main struct {
+	Scope      *tool.Scope
+	Ledger     *agent.Ledger
+	Prompt     func() model.Prompt // that it begins with
+	Transcript string              // the file; empty: there is none
 }
 
 // Watcher has a say at the turning points of an agent.
@@ -63,34 +73,21 @@ type Watcher interface {
 	Begin(ctx context.Context) string
 }
 
-// Limits bound the agents of a session. What is 0 has its default.
-type Limits struct {
-	Depth   int // of agents below the main conversation; 1
-	Running int // at once; 20
-	Total   int // of a session; 200
+// Equipment is what an agent has of its own for as long as it runs.
+type Equipment struct {
+	Pool   *tool.Pool // what the agent's tools are chosen from; nil: those of all
+	Prompt string     // stands behind the system prompt; empty: nothing
+	First  string     // what the first message begins with; empty: nothing
+	Watch  Watcher    // instead of [Options.Watch]; nil: nobody else
+	Notes  []string   // what could not be had, for whoever sent the agent
+	// Close ends all of it. It is not nil if there is no error.
+	Close func(ctx context.Context) error
 }
 
-func (l Limits) withDefaults() Limits {
-	or := func(n *int, otherwise int) {
-		if *n == 0 {
-			*n = otherwise
-		}
-	}
-	or(&l.Depth, 1)
-	or(&l.Running, 20)
-	or(&l.Total, 200)
-	return l
-}
-
-// Request asks for an agent.
-type Request struct {
-	Agent       string // its name; empty: the default
-	Description string // of the work, in a few words
-	Prompt      string
-	Model       string // instead of that of its definition
-	Background  bool   // nobody waits for it
-	Isolation   string // worktree: it has a checkout of its own, as if its definition said so
-	Base        string // of that: head, or working for the files as they are; empty: head
+// Policy is what people have settled for all agents, whatever definitions and calls say.
+type Policy struct {
+	Models     map[string]string // by name of agent; "*" is for all others
+	Disallowed []string          // entries for tools that none has
 }
 
 // Spawner starts agents. It is safe for use by several goroutines.
@@ -99,8 +96,17 @@ type Spawner struct {
 
 	mu      sync.Mutex
 	running map[task.ID]*run
+	done    []*run // that can be asked on, the newest last
 	total   int
 	used    agent.Tally // of agents that have ended
+	denied  []agent.Denial
+	batches map[string]*batch // of forks, by caller
+}
+
+// NewSpawner returns a spawner.
+func NewSpawner(o Options) *Spawner {
+	o.Limits = o.Limits.withDefaults()
+	return &Spawner{o: o, running: map[task.ID]*run{}, batches: map[string]*batch{}}
 }
 
 // Used says what the agents have used that have ended.
@@ -110,10 +116,13 @@ func (s *Spawner) Used() agent.Tally {
 	return s.used.Clone()
 }
 
-// NewSpawner returns a spawner.
-func NewSpawner(o Options) *Spawner {
-	o.Limits = o.Limits.withDefaults()
-	return &Spawner{o: o, running: map[task.ID]*run{}}
+// TakeDenied returns what was refused to agents that have ended, each once.
+func (s *Spawner) TakeDenied() []agent.Denial {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.denied
+	s.denied = nil
+	return list
 }
 
 // Errors that say what to do instead.
@@ -129,7 +138,7 @@ func (s *Spawner) Spawn(ctx context.Context, c tool.Call, r Request) (*task.Task
 	if !ok {
 		return nil, errNoCaller
 	}
-	parent := s.of(c.Scope.Agent)
+	parent := s.of(task.ID(c.Scope.Agent))
 	if parent != nil && parent.fork {
 		return nil, errForkFork
 	}
@@ -143,173 +152,69 @@ func (s *Spawner) Spawn(ctx context.Context, c tool.Call, r Request) (*task.Task
 	if parent != nil && !parent.def.MaySpawn(n.def.Name) {
 		return nil, fmt.Errorf("the agent %s may not start the agent %s", parent.def.Name, n.def.Name)
 	}
-	if err := s.admit(); err != nil {
-		return nil, err
-	}
-	t, err := s.o.Tasks.Start(task.Spec{
-		Kind: task.LocalAgent, Owner: task.ID(c.Scope.Agent), Description: n.describe(r.Description), ToolUseID: c.ID,
-		Background: r.Background || n.def.Background,
-	}, n)
-	return t, err
+	return s.admit(n, func() (*task.Task, error) {
+		return s.o.Tasks.Start(task.Spec{
+			Kind: task.LocalAgent, Owner: task.ID(n.parent), Description: n.describe(r.Description), ToolUseID: c.ID, Background: n.background,
+		}, n)
+	})
 }
 
-// admit counts one more agent, unless there are too many.
-func (s *Spawner) admit() error {
+// admit starts one more agent, unless there are too many.
+func (s *Spawner) admit(n *run, start func() (*task.Task, error)) (*task.Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.running) >= s.o.Limits.Running {
+		s.prune()
+	}
 	switch {
 	case len(s.running) >= s.o.Limits.Running:
-		return fmt.Errorf("%d agents run already, the most at once: wait for one to end, or do this part yourself; do not try again at once", s.o.Limits.Running)
+		return nil, fmt.Errorf("%d agents run already, the most at once: wait for one to end, or do this part yourself; do not try again at once", s.o.Limits.Running)
 	case s.total >= s.o.Limits.Total:
-		return fmt.Errorf("this session has started %d agents, which is the limit: do the rest yourself", s.o.Limits.Total)
+		return nil, fmt.Errorf("this session has started %d agents, which is the limit: do the rest yourself", s.o.Limits.Total)
+	}
+	t, err := start()
+	if err != nil {
+		return nil, err
 	}
 	s.total++
-	return nil
+	s.running[t.ID] = n
+	return t, nil
 }
 
-// leave forgets an agent, but not what it has used.
-func (s *Spawner) leave(id task.ID) {
+// prune forgets agents that were ended before they ran. The lock is held.
+func (s *Spawner) prune() {
+	for id := range s.running {
+		if t, ok := s.o.Tasks.Get(id); !ok || t.Status.Terminal() {
+			delete(s.running, id)
+		}
+	}
+}
+
+// keep is how many agents that are done are kept in memory, to be asked on at once; others
+// are read from disk then.
+const keep = 16
+
+// leave says that an agent is done. What it has used and what was refused to it is kept.
+func (s *Spawner) leave(n *run, refused []permission.Denial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := s.running[id]; n != nil {
+	if n.context != nil {
 		s.used.Merge(n.context.Tally)
 	}
-	delete(s.running, id)
+	for _, d := range refused {
+		s.denied = append(s.denied, denial(d))
+	}
+	delete(s.running, n.id)
+	delete(s.batches, string(n.id))
+	s.done = append(slices.DeleteFunc(s.done, func(o *run) bool { return o.id == n.id }), n)
+	if len(s.done) > keep {
+		s.done = slices.Delete(s.done, 0, 1)
+	}
 }
 
-// of returns the running agent of that id; nil: it is none of ours.
-func (s *Spawner) of(id string) *run {
+// of returns the running agent of that id; nil: there is none.
+func (s *Spawner) of(id task.ID) *run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running[task.ID(id)]
-}
-
-// prepare gathers all that the agent needs while the caller waits.
-func (s *Spawner) prepare(caller *agent.Caller, c tool.Call, r Request) (*run, error) {
-	n := &run{s: s, prompt: r.Prompt, depth: caller.Depth() + 1, ledger: caller.Ledger().Below(agent.Spending{}), started: time.Now()}
-	name := r.Agent
-	if name == "" {
-		if name = "general-purpose"; s.o.ForkByDefault {
-			name = roster.Fork
-		}
-	}
-	n.choice, n.scope = caller.Choice(), c.Scope.Child("")
-	if name == roster.Fork {
-		n.fork, n.def = true, &roster.Agent{Name: roster.Fork}
-		n.context = caller.Fork(n.scope, directive(r.Prompt))
-		n.pool = s.o.Tools()
-		return n, nil
-	}
-	def, ok := s.o.Roster.Get(name)
-	if !ok {
-		return nil, s.unknown(name)
-	}
-	n.def = def
-	if err := n.apart(def, r); err != nil {
-		return nil, err
-	}
-	if err := s.chooseModel(n, r.Model); err != nil {
-		return nil, err
-	}
-	return n, s.chooseTools(n, r.Background || def.Background)
-}
-
-// apart settles whether the agent has a checkout of its own.
-func (n *run) apart(def *roster.Agent, r Request) error {
-	switch r.Isolation {
-	case "", "none", "worktree":
-	default:
-		return fmt.Errorf("isolation %q is not known: leave it out, or say worktree", r.Isolation)
-	}
-	n.isolated = r.Isolation == "worktree" || r.Isolation == "" && def.Isolation == "worktree"
-	switch r.Base {
-	case "", "head":
-	case "working":
-		n.base = worktree.Working
-	default:
-		return fmt.Errorf("base %q is not known: say head, or working for the files as they are", r.Base)
-	}
-	return nil
-}
-
-// unknown says what there is instead.
-func (s *Spawner) unknown(name string) error {
-	text := fmt.Sprintf("there is no agent %q", name)
-	if near := s.o.Roster.Suggest(name); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return errors.New(text + " The description of this tool lists those that there are")
-}
-
-// chooseModel settles the model: that of the call, of the definition, or of the caller.
-func (s *Spawner) chooseModel(n *run, asked string) error {
-	name := asked
-	if name == "" {
-		name = n.def.Model
-	}
-	if name == "small" {
-		name = s.o.Small
-	}
-	if name != "" && name != "inherit" {
-		c, err := s.o.Choose(name)
-		if err != nil {
-			return fmt.Errorf("the model of the agent %s: %w", n.def.Name, err)
-		}
-		n.choice = c
-	}
-	if n.def.Effort != "" {
-		n.choice.Effort = n.def.Effort
-	}
-	return nil
-}
-
-// chooseTools settles the tools, and with them what the agent's requests begin with.
-func (s *Spawner) chooseTools(n *run, async bool) error {
-	all := s.o.Tools()
-	var names []string
-	for _, t := range all.Tools() {
-		names = append(names, t.Name)
-	}
-	kept, unknown, err := n.def.Choose(names, roster.Spawn{Async: async, Depth: n.depth, MaxDepth: s.o.Limits.Depth, Plan: n.def.PermissionMode == "plan"})
-	if err != nil {
-		return fmt.Errorf("the agent %s cannot be started: %w", n.def.Name, err)
-	}
-	n.unknown = unknown
-	keep := map[string]bool{}
-	for _, name := range kept {
-		keep[name] = true
-	}
-	n.pool = all.Keep(func(t tool.Tool) bool { return keep[t.Name] })
-	system := n.def.Prompt
-	if s.o.Docs != nil && strings.Contains(system, roster.Docs) {
-		system = strings.Replace(system, roster.Docs, s.o.Docs(), 1)
-	}
-	prompt := model.Prompt{System: []string{system}}
-	for _, t := range n.pool.Tools() {
-		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
-	}
-	n.context = agent.NewContext(prompt, n.scope)
-	return nil
-}
-
-// directive tells a fork what it is to do.
-func directive(prompt string) string {
-	return "<fork>\nFrom here on you are a fork of the agent that you were: you know what it knows, and work on one part while it goes on by itself. " +
-		"It reads nothing of yours but your final answer, and cannot answer questions. You cannot start agents. Do this, and nothing else:\n</fork>\n" + prompt
-}
-
-// transcript is where what the agent says is kept; empty: nowhere.
-func (s *Spawner) transcript(id task.ID) string {
-	if s.o.Folder == "" {
-		return ""
-	}
-	return filepath.Join(s.o.Folder, string(id)+".jsonl")
-}
-
-// describe is what the agent is called in lists.
-func (n *run) describe(work string) string {
-	if work = strings.TrimSpace(work); work == "" {
-		work, _, _ = strings.Cut(strings.TrimSpace(n.prompt), "\n")
-	}
-	return n.def.Name + ": " + tool.Clip(work, 200)
+	return s.running[id]
 }

@@ -91,13 +91,15 @@ func (o AgentOptions) call(ctx context.Context, c tool.Call, in agentInput) tool
 
 // agentData is the structured result, for programs that watch.
 type agentData struct {
-	Status     string `json:"status"`
-	AgentID    string `json:"agentId"`
-	Agent      string `json:"agentType,omitempty"`
-	Tokens     int    `json:"totalTokens,omitempty"`
-	ToolUses   int    `json:"totalToolUseCount,omitempty"`
-	DurationMS int64  `json:"totalDurationMs,omitempty"`
-	OutputFile string `json:"outputFile,omitempty"`
+	Status     string  `json:"status"`
+	AgentID    string  `json:"agentId"`
+	Agent      string  `json:"agentType,omitempty"`
+	Tokens     int     `json:"totalTokens,omitempty"`
+	ToolUses   int     `json:"totalToolUseCount,omitempty"`
+	DurationMS int64   `json:"totalDurationMs,omitempty"`
+	CacheRead  int     `json:"cacheReadTokens,omitempty"`
+	Saved      float64 `json:"savedUsd,omitempty"`
+	OutputFile string  `json:"outputFile,omitempty"`
 }
 
 // launched is the result of a call whose agent goes on.
@@ -129,7 +131,10 @@ func agentAnswer(s task.Snapshot) tool.Result {
 	if d.Checkout != nil {
 		r.Content = append(r.Content, message.Text{Text: "[" + d.Checkout.Words() + "]"})
 	}
-	r.Data = agentData{Status: string(s.Status), AgentID: string(s.ID), Agent: d.Agent, Tokens: d.Tokens, ToolUses: d.ToolUses, DurationMS: d.DurationMS}
+	if notes := d.AllNotes(); len(notes) > 0 {
+		r.Content = append(r.Content, message.Text{Text: "[" + strings.Join(notes, " ") + "]"})
+	}
+	r.Data = agentData{Status: string(s.Status), AgentID: string(s.ID), Agent: d.Agent, Tokens: d.Tokens, ToolUses: d.ToolUses, DurationMS: d.DurationMS, CacheRead: d.CacheRead, Saved: d.Saved}
 	return r
 }
 

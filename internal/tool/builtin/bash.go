@@ -129,7 +129,7 @@ func (o BashOptions) run(ctx context.Context, c tool.Call, in bashInput) tool.Re
 			Kind: task.LocalBash, Owner: task.ID(c.Scope.Agent), Description: description, ToolUseID: c.ID,
 			Background: bool(in.Background), Timer: isTimer(in.Command),
 		},
-		&shell.Runner{Command: in.Command, Dir: dir, Env: o.Env(), Timeout: in.life},
+		&shell.Runner{Command: in.Command, Dir: dir, Env: c.Scope.Environ(o.Env()), Timeout: in.life},
 	)
 	if err != nil {
 		return tool.Failf("The command was not started: %v", err)

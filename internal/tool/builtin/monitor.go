@@ -91,7 +91,7 @@ func (o BashOptions) monitor(c tool.Call, in monitorInput) tool.Result {
 			Kind: task.LocalBash, Owner: task.ID(c.Scope.Agent), Description: description, ToolUseID: c.ID,
 			Background: true, Awaited: true,
 		},
-		&shell.Monitor{Command: shell.Runner{Command: in.Command, Dir: dir, Env: o.Env(), Timeout: in.life()}},
+		&shell.Monitor{Command: shell.Runner{Command: in.Command, Dir: dir, Env: c.Scope.Environ(o.Env()), Timeout: in.life()}},
 	)
 	if err != nil {
 		return tool.Failf("The command was not started: %v", err)
