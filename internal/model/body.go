@@ -6,10 +6,10 @@ import (
 )
 
 // Body is the body of a request. It is put together while it is read, and
-// nothing of the history is copied.
+// nothing of the history, or of what stands before it, is copied.
 type Body struct {
-	Head     []byte
-	Messages [][]byte // with a comma between any two
+	Head     [3][]byte // one behind the other
+	Messages [][]byte  // with a comma between any two
 	Tail     []byte
 	Splices  []Splice // in rising order, at most one in a message
 }
@@ -23,7 +23,10 @@ type Splice struct {
 
 // Len is the number of bytes.
 func (b *Body) Len() int64 {
-	n := len(b.Head) + max(0, len(b.Messages)-1) + len(b.Tail)
+	n := max(0, len(b.Messages)-1) + len(b.Tail)
+	for _, h := range b.Head {
+		n += len(h)
+	}
 	for _, m := range b.Messages {
 		n += len(m)
 	}
@@ -42,7 +45,7 @@ func (b *Body) Attach(req *http.Request) {
 }
 
 func (b *Body) reader() *bodyReader {
-	return &bodyReader{body: b, splices: b.Splices, pieces: [4][]byte{b.Head}}
+	return &bodyReader{body: b, splices: b.Splices, pieces: [4][]byte{b.Head[0], b.Head[1], b.Head[2]}}
 }
 
 var comma = []byte{','}

@@ -18,13 +18,17 @@ func whole(b *Body) []byte {
 		m := messages[s.Message]
 		messages[s.Message] = []byte(string(m[:s.Offset]) + s.Text + string(m[s.Offset:]))
 	}
-	return append(append(bytes.Clone(b.Head), bytes.Join(messages, []byte(","))...), b.Tail...)
+	return append(append(bytes.Join(b.Head[:], nil), bytes.Join(messages, []byte(","))...), b.Tail...)
 }
 
 func TestBodyReadsAsOnePiece(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SliceOfN(rapid.Byte(), 0, 20)
-		b := &Body{Head: piece.Draw(t, "head"), Messages: rapid.SliceOfN(piece, 0, 5).Draw(t, "messages"), Tail: piece.Draw(t, "tail")}
+		var head [3][]byte
+		for i := range head {
+			head[i] = piece.Draw(t, "head")
+		}
+		b := &Body{Head: head, Messages: rapid.SliceOfN(piece, 0, 5).Draw(t, "messages"), Tail: piece.Draw(t, "tail")}
 		for i, m := range b.Messages {
 			if rapid.Bool().Draw(t, "spliced") {
 				b.Splices = append(b.Splices, Splice{i, rapid.IntRange(0, len(m)).Draw(t, "offset"), "<mark>"})
@@ -56,7 +60,7 @@ func TestBodyReadsAsOnePiece(t *testing.T) {
 func BenchmarkNextRequest(b *testing.B) {
 	for name, n := range map[string]int{"1MB": 500, "2kB": 1} {
 		b.Run(name, func(b *testing.B) {
-			body := Body{Head: make([]byte, 100), Tail: make([]byte, 100)}
+			body := Body{Head: [3][]byte{make([]byte, 100)}, Tail: make([]byte, 100)}
 			for range n {
 				body.Messages = append(body.Messages, bytes.Repeat([]byte("x"), 2000))
 			}

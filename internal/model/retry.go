@@ -52,6 +52,7 @@ type Client struct {
 	provider Provider
 	gate     *Gate
 	policy   Policy
+	prefixes prefixes
 }
 
 // NewClient returns a client of p. Clients of one provider share a gate; nil
@@ -66,8 +67,9 @@ func NewClient(p Provider, g *Gate, policy Policy) *Client {
 // Name is the name of the provider.
 func (c *Client) Name() string { return c.provider.Name() }
 
-// EncodePrefix serialises what stands before the messages.
-func (c *Client) EncodePrefix(p Prompt) []byte { return c.provider.EncodePrefix(p) }
+// EncodePrefix serialises what stands before the messages. Conversations that begin alike
+// share the bytes, so nobody may change them.
+func (c *Client) EncodePrefix(p Prompt) []byte { return c.prefixes.of(p, c.provider.EncodePrefix) }
 
 // EncodeMessage serialises one message.
 func (c *Client) EncodeMessage(m message.Message) []byte { return c.provider.EncodeMessage(m) }

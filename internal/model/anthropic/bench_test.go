@@ -60,6 +60,15 @@ func TestMemoryIsLinearInTheMessage(t *testing.T) {
 	}
 }
 
+// What stands before the messages is the same in all requests of all agents of a kind, and
+// is there once.
+func TestPrefixIsNotCopied(t *testing.T) {
+	r := modeltest.NewRequest(New(Options{}))
+	if head := body(r).Head[1]; &head[0] != &r.Prefix[0] {
+		t.Error("the body holds a copy of the prefix")
+	}
+}
+
 // The next request of a long conversation allocates what is new in it.
 func BenchmarkNextRequest(b *testing.B) {
 	for _, n := range []int{1, 50, 500} {

@@ -63,12 +63,8 @@ func (p *Provider) EncodeMessage(m message.Message) []byte { return m.AppendJSON
 // body puts a request together. Up to the end of the messages it begins with
 // the bytes of the request before it, but for marks.
 func body(r *model.Request) *model.Body {
-	head := make([]byte, 0, len(r.Prefix)+128)
-	head = append(head, `{"model":`...)
-	head = message.AppendString(head, r.Model.ID)
-	head = append(head, ',')
-	head = append(head, r.Prefix...)
-	head = append(head, `"messages":[`...)
+	first := append([]byte(nil), `{"model":`...)
+	first = append(message.AppendString(first, r.Model.ID), ',')
 
 	tail := append([]byte(nil), `],"max_tokens":`...)
 	tail = strconv.AppendInt(tail, int64(cmp.Or(r.MaxTokens, r.Model.MaxOutput)), 10)
@@ -85,7 +81,9 @@ func body(r *model.Request) *model.Body {
 	// The API itself marks the last block. Together with the prefix and two marks
 	// that makes four, which is all it takes.
 	tail = append(tail, mark+`}`...)
-	return &model.Body{Head: head, Messages: r.Messages, Tail: tail, Splices: splices(r)}
+	return &model.Body{
+		Head: [3][]byte{first, r.Prefix, []byte(`"messages":[`)}, Messages: r.Messages, Tail: tail, Splices: splices(r),
+	}
 }
 
 // splices places the marks. A message that cannot bear one, and the last one,

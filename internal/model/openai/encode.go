@@ -46,14 +46,13 @@ func (p *Provider) EncodePrefix(prompt model.Prompt) []byte {
 // body puts a request together. Up to the end of the messages it begins with
 // the bytes of the request before it.
 func (p *Provider) body(r *model.Request) *model.Body {
-	head := make([]byte, 0, len(r.Prefix)+64)
-	head = append(head, `{"model":`...)
-	head = message.AppendString(head, r.Model.ID)
-	head = append(head, ',')
+	first := append([]byte(nil), `{"model":`...)
+	first = append(message.AppendString(first, r.Model.ID), ',')
+	var last []byte
 	if len(r.Prefix) == 0 {
-		head = append(head, messages...)
-	} else if head = append(head, r.Prefix...); !bytes.HasSuffix(r.Prefix, []byte(messages)) {
-		head = append(head, ',')
+		last = []byte(messages)
+	} else if !bytes.HasSuffix(r.Prefix, []byte(messages)) {
+		last = []byte{','}
 	}
 
 	tail := append([]byte(nil), `],"stream":true`...)
@@ -85,7 +84,7 @@ func (p *Provider) body(r *model.Request) *model.Body {
 	if p.profile.NoStore {
 		tail = append(tail, `,"store":false`...)
 	}
-	return &model.Body{Head: head, Messages: r.Messages, Tail: append(tail, '}')}
+	return &model.Body{Head: [3][]byte{first, r.Prefix, last}, Messages: r.Messages, Tail: append(tail, '}')}
 }
 
 // EncodeMessage serialises one message, to one or more messages of the wire:
