@@ -36,7 +36,7 @@ permission: tool
 
 definition: config
 skill:      config definition spelling
-roster:     config definition spelling
+roster:     tool config definition spelling
 plugin:     config spelling
 hook:       tool process config message spelling
 mcp:        message tool process config

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"heddle/internal/tool"
 )
 
 // State is what a server is like at a moment.
@@ -92,9 +94,9 @@ func (s *Set) Open(configs ...Config) error {
 
 // start is called with the lock held.
 func (s *Set) start(c Config) *server {
-	shown := cleanServer(c.Name)
+	shown := tool.ServerName(c.Name)
 	if other, taken := s.names[shown]; taken && other != c.Name {
-		shown = cut(shown+"_"+mark(c.Name), maxServer)
+		shown = tool.Marked(shown, c.Name, tool.MaxServer)
 	}
 	s.names[shown] = c.Name
 	ctx, cancel := context.WithCancel(context.Background())
@@ -199,7 +201,7 @@ func (s *Set) Tools() []Tool {
 	for _, v := range s.all() {
 		for _, t := range v.offer().tools {
 			if many[t.Full] > 1 && t.Full != "mcp__"+v.shown+"__"+t.Name {
-				t.Full = cut(t.Full+"_"+mark(v.Name+"\x00"+t.Name), maxName)
+				t.Full = tool.Marked(t.Full, v.Name+"\x00"+t.Name, tool.MaxName)
 			}
 			if taken[t.Full] {
 				continue // two of one name even so: the server names one tool twice

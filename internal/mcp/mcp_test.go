@@ -246,7 +246,7 @@ func TestSchemasThatModelsWouldNotTakeAreLeftOut(t *testing.T) {
 		`mcp__rude__either  {"properties":{"a":{"type":"string"}},"type":"object"}`,
 		`mcp__rude__good red {"properties":{"a":{"type":"number"},"b":{"type":"string"}},"type":"object"}`,
 		`mcp__rude__none  {"properties":{},"type":"object"}`,
-		`mcp__rude___n_code_name_longlonglonglonglonglonglonglon_` + mark("rude\x00ünïcode name/"+strings.Repeat("long", 40)) + `  {"properties":{},"type":"object"}`,
+		tool.ServerTool("rude", "ünïcode name/"+strings.Repeat("long", 40)) + `  {"properties":{},"type":"object"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)

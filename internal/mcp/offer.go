@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	maxName        = tool.MaxName
 	maxTools       = 512      // of one server
 	maxPrompts     = 256      // of one server
 	maxDescription = 2048     // characters of a description, and of instructions
@@ -115,7 +116,7 @@ func (v *server) lookAtTools(ctx context.Context, conn *connection, o *offer) er
 			o.warn("the tool %q: %s", t.Name, note)
 		}
 		one := Tool{
-			Server: v.Name, Name: t.Name, Full: fullName(v.shown, t.Name), Schema: schema,
+			Server: v.Name, Name: t.Name, Full: tool.ServerTool(v.shown, t.Name), Schema: schema,
 			Description: plain(cmp.Or(t.Description, t.Title), maxDescription),
 		}
 		one.ReadOnly = t.Annotations != nil && t.Annotations.ReadOnlyHint
@@ -148,7 +149,7 @@ func (v *server) lookAtPrompts(ctx context.Context, conn *connection, o *offer) 
 			continue
 		}
 		one := Prompt{
-			Server: v.Name, Name: p.Name, Full: fullName(v.shown, p.Name),
+			Server: v.Name, Name: p.Name, Full: tool.ServerTool(v.shown, p.Name),
 			Description: plain(cmp.Or(p.Description, p.Title), maxDescription),
 		}
 		for _, a := range p.Arguments {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"heddle/internal/tool"
 )
 
 // tools reads which tools the agent has.
@@ -34,21 +36,28 @@ func (l *loader) tools() {
 // entry is one of a list of tools: Read, mcp__server, mcp__server__*, *, Agent(a, b).
 type entry struct {
 	tool    string
+	also    []string // what a list of disallowed tools means by it, too: see [tool.ServerNames]
 	limited bool     // there are parentheses
 	inside  []string // what is in them
 }
 
 func parseEntry(text string) entry {
-	tool, inside, limited := strings.Cut(text, "(")
-	e := entry{tool: strings.TrimSpace(tool), limited: limited}
+	name, inside, limited := strings.Cut(text, "(")
+	names := tool.ServerNames(strings.TrimSpace(name))
+	e := entry{tool: names[0], also: names[1:], limited: limited}
 	if limited {
 		e.inside = pieces(strings.TrimSuffix(strings.TrimSpace(inside), ")"))
 	}
 	return e
 }
 
-// covers reports whether an entry means a tool. Names of servers' tools are as the
-// server spells them.
+// forbids is what covers is for a list of disallowed tools, which counts in every way that
+// it can be read.
+func (e entry) forbids(tool string) bool {
+	return e.covers(tool) || slices.ContainsFunc(e.also, func(name string) bool { return entry{tool: name}.covers(tool) })
+}
+
+// covers reports whether an entry means a tool.
 func (e entry) covers(tool string) bool {
 	if e.tool == "*" {
 		return true

@@ -84,7 +84,7 @@ func covered(list []entry, tool string) bool {
 
 // denies is like covered, but Agent(a) denies the agent a and not the tool.
 func denies(list []entry, tool string) bool {
-	return slices.ContainsFunc(list, func(e entry) bool { return e.covers(tool) && !(e.limited && isAgent(e.tool)) })
+	return slices.ContainsFunc(list, func(e entry) bool { return e.forbids(tool) && !(e.limited && isAgent(e.tool)) })
 }
 
 // lets reports whether agents that run like this may have a tool at all.
