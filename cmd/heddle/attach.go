@@ -229,7 +229,7 @@ func (a *attachment) hookOptions(parts *session.Parts) hook.Options {
 			if !ok {
 				return false, fmt.Errorf("there is no tool %s", c.Name)
 			}
-			return permission.About(r, t, c), nil
+			return permission.About(r, t, c)
 		},
 		Wake: func() {
 			if text := a.hooks.Context(); text != "" {

@@ -12,6 +12,7 @@ import (
 
 	"heddle/internal/config"
 	"heddle/internal/extension"
+	"heddle/internal/hook"
 	"heddle/internal/permission"
 	"heddle/internal/skill"
 )
@@ -47,8 +48,29 @@ func bring(p place, o *options, layers, granted *config.Layers, set settings) (*
 	if err != nil {
 		return nil, usageError{err.Error()}
 	}
-	found.Problems = append(append(found.Problems, problems...), p.badSkills(found.Skills)...)
+	found.Problems = slices.Concat(found.Problems, problems, p.badSkills(found.Skills), p.badConditions(found.Hooks))
 	return found, nil
+}
+
+// badConditions are those of hooks that are no rule, or one that is about nothing. It takes
+// them away, so that these hooks run as if they had none: they may be there to refuse.
+func (p place) badConditions(hooks []hook.Hook) (problems []*config.Problem) {
+	for i, h := range hooks {
+		if h.If == "" {
+			continue
+		}
+		rule, err := permission.ParseRule(p.source(h.Origin), h.If)
+		why := rule.Useless()
+		if err != nil {
+			why = err.Error()
+		}
+		if why != "" {
+			text := fmt.Sprintf("the \"if\" %.80q of a %s hook: %s; until it is a rule such as \"Bash(git *)\", the hook runs at every call that its matcher lets through", h.If, h.Event, why)
+			problems = append(problems, &config.Problem{Origin: h.Origin, Text: text})
+			hooks[i].If = ""
+		}
+	}
+	return problems
 }
 
 // badSkills are those that cannot be called, and those that ask for rules that are none.

@@ -7,6 +7,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode"
+
+	"heddle/internal/tool"
 )
 
 // matcher decides whether a hook is meant by a subject.
@@ -38,7 +40,9 @@ func listed(text string) (matcher, error) {
 	names := map[string]bool{}
 	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == ',' }) {
 		if name = strings.TrimSpace(name); name != "" {
-			names[name] = true
+			for _, shown := range tool.ServerNames(name) { // as the owner of a server spells it
+				names[shown] = true
+			}
 		}
 	}
 	if len(names) == 0 {

@@ -22,6 +22,8 @@ func TestMatchers(t *testing.T) {
 		{PreToolUse, "mcp__memory", "mcp__memory", "mcp__memory__add"},
 		{PreToolUse, "mcp__memory__.*", "mcp__memory__add", "mcp__files__add"},
 		{PreToolUse, "mcp__my-server__a", "mcp__my-server__a", "mcp__my-server__b"},
+		{PreToolUse, "mcp__my server__a", "mcp__my_server__a", "mcp__my_server__b"},
+		{PreToolUse, "Edit, mcp__a__b__c", "Edit mcp__a_b__c mcp__a__b__c", "mcp__a_b__d"},
 		{Stop, "Bash", "anything", ""},
 		{StopFailure, "rate_limit|overloaded", "rate_limit overloaded", "unknown"},
 		{StopFailure, "rate.*", "rate.*", "rate_limit"},

@@ -144,8 +144,9 @@ func (g *Gate) answered(ctx context.Context, t tool.Tool, c tool.Call, a Answer,
 	}
 	if len(a.Input) > 0 && string(a.Input) != "null" {
 		c.Input = a.Input
-		// A changed call was seen by whoever changed it, but deny rules hold for all.
-		if v := g.Judge(t, c); v.Behavior == Deny && (v.Rule != nil || v.Invalid) {
+		// A changed call was seen by whoever changed it, but deny rules hold for all, and
+		// so does what is off limits.
+		if v := g.Judge(t, c); v.Behavior == Deny && (v.final || v.Rule != nil || v.Invalid) {
 			return g.finish(ctx, c, v, next)
 		}
 	}

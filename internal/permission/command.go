@@ -32,6 +32,7 @@ func (j *judge) command(text string) {
 	r.whole = j.exactRule(whole)
 	s, err := parseScript(text)
 	if err != nil {
+		j.keepOffUnread(text, err)
 		j.add(r.unjudged(err.Error()))
 		return
 	}
@@ -41,6 +42,7 @@ func (j *judge) command(text string) {
 		j.add(r.doubt(d))
 	}
 	for _, p := range s.parts {
+		r.stayOff(p)
 		r.part(p)
 	}
 }
@@ -144,6 +146,7 @@ func (r *run) part(p *part) {
 		}
 	}
 	r.fileArguments(p)
+	r.protectWritten(p, views)
 	if why := r.critical(p); why != "" {
 		r.add(finding{behavior: Ask, firm: true, reason: why})
 	}
@@ -308,6 +311,9 @@ func brief(command string) string {
 // a path must be right in all of them.
 func (r *run) findBases() {
 	r.bases = []string{r.dir}
+	if r.script.enters != "" {
+		r.bases[0] = filepath.Clean(r.script.enters)
+	}
 	for _, p := range r.script.parts {
 		if len(p.words) == 0 || p.chain.unknown != "" {
 			continue
@@ -316,7 +322,10 @@ func (r *run) findBases() {
 		switch core[0].text {
 		case "cd":
 			r.changeDir(core[1:], p.chain.extra)
-		case "pushd", "popd":
+		case "pushd":
+			r.changeDir(core[1:], p.chain.extra)
+			r.lost = true
+		case "popd":
 			r.lost = true
 		}
 	}

@@ -13,6 +13,9 @@ import (
 
 // redirect judges a file that the shell opens.
 func (r *run) redirect(p *part, d redirect) {
+	if d.write {
+		r.protectAll(r.guesses(d.target))
+	}
 	name, known := r.path(d.target)
 	if !known || d.target.tilde && (d.write || r.readGuard) || r.lost && !strings.HasPrefix(name, "/") {
 		switch {

@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,14 +39,37 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// runs reports whether a simple command of that name stands anywhere in text.
-func runs(text, name string) bool {
+// FuzzOffLimits: whatever stands around a change of what is off limits, it is refused.
+func FuzzOffLimits(f *testing.F) {
+	for _, s := range []string{
+		"touch /up/x", "ls && touch /up/x | cat", "$(touch /up/x)", "cd /up && touch /up/x", "f() { touch /up/x; }; f", "A=1 touch /up/x > y", "for i in a; do touch /up/x; done", "if\ntouch /up/x", "git -C /up log; touch /up/x",
+		"find . -exec touch /up/x ;", "cp -t /up a", "git config -f /up/x a b", "sed -i -e x -- /up/x", "tar -C", "dd of=", "ln -s", "install -d", "git -C", "git --git-dir= x", "wget -O", "perl -pi", "touch {/up/x,y}", "GIT_DIR=/up git x",
+	} {
+		f.Add(s)
+	}
+	s := tool.NewScope("/up/.heddle/worktrees/agent-a1", "/spill")
+	s.OffLimits = []string{"/up"}
+	g := place{home: "/home/me"}.gate(f, Bypass, lists{}, nil)
+	f.Fuzz(func(t *testing.T, command string) {
+		v := g.Judge(bashTool(), call(t, bashTool(), s, "command", command))
+		if runs(command, "touch", "/up/x") && !v.final {
+			t.Errorf("Judge(%q) = %s (%s), want it barred", command, v.Behavior, v.Reason)
+		}
+	})
+}
+
+// runs reports whether a simple command that begins with these words stands anywhere in text.
+func runs(text string, words ...string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(strings.TrimSpace(text)), "")
 	if err != nil {
 		return false
 	}
 	for n := range syntax.Preorder(file) {
-		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[0].Lit() == name {
+		c, ok := n.(*syntax.CallExpr)
+		if !ok || len(c.Args) < len(words) {
+			continue
+		}
+		if slices.EqualFunc(c.Args[:len(words)], words, func(a *syntax.Word, w string) bool { return a.Lit() == w }) {
 			return true
 		}
 	}

@@ -211,17 +211,26 @@ func (g *Gate) MayConsent(t tool.Tool, c tool.Call) bool {
 	return g.judge(t, c, Advice{Behavior: Allow}).Behavior == Allow
 }
 
-// About reports whether a rule is about a call of t, also if only about a part of it.
-func About(r Rule, t tool.Tool, c tool.Call) bool {
-	g := NewGate(Settings{Deny: []Rule{r}}, nil)
-	return g.Judge(t, c).Rule != nil
+// About reports whether a rule is about a call of t, also if only about a part of it. The
+// error says why that cannot be told: the rule is about nothing, or the call runs a
+// command that does not show what it runs.
+func About(r Rule, t tool.Tool, c tool.Call) (bool, error) {
+	if why := r.Useless(); why != "" {
+		return false, fmt.Errorf("the rule %s is about nothing: %s", r, why)
+	}
+	// In this mode only what hides from the rule is asked, and what always is.
+	v := NewGate(Settings{Deny: []Rule{r}, Mode: Bypass}, nil).Judge(t, c)
+	if v.Rule == nil && v.Behavior == Ask && !v.firm {
+		return false, errors.New(v.Reason)
+	}
+	return v.Rule != nil, nil
 }
 
 // Hidden reports whether every call of the tool would be refused by a deny rule,
 // so that a model need not see it.
 func (g *Gate) Hidden(t tool.Tool) bool {
 	return slices.ContainsFunc(g.state.Load().deny, func(r *compiled) bool {
-		return r.kind == everyCall && r.names(t.Name)
+		return r.kind == everyCall && r.forbids(t.Name)
 	})
 }
 

@@ -3,7 +3,6 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 // finding is what is to be said about one part of a call.
 type finding struct {
 	behavior Behavior
+	// final says that no rule, mode or answer counts beside the refusal.
+	final bool
 	// firm says that no mode may turn the question into consent.
 	firm    bool
 	reason  string
@@ -24,6 +25,8 @@ type finding struct {
 // weight orders findings: the heaviest decides.
 func (f finding) weight() int {
 	switch {
+	case f.final:
+		return 5
 	case f.behavior == Deny && f.rule != nil:
 		return 4
 	case f.behavior == Deny:
@@ -44,6 +47,7 @@ type judge struct {
 	allowed *Rule    // the allow rule for every call of this tool, if there is one
 	root    string   // the project, symlinks resolved
 	dir     string   // where commands run
+	off     []string // folders in which the agent may change nothing
 	more    []string // the other working directories, symlinks resolved
 	spill   string   // where reading is always allowed, too
 	looked  bool     // more and spill are filled in
@@ -58,7 +62,7 @@ func (g *Gate) judge(t tool.Tool, c tool.Call, a Advice) Verdict {
 	j := &judge{state: g.state.Load(), tool: t, call: c, advice: a}
 	if c.Scope != nil {
 		j.state = j.state.of(c.Scope.Agent)
-		j.root, j.dir = c.Scope.Root, c.Scope.Dir()
+		j.root, j.dir, j.off = c.Scope.Root, c.Scope.Dir(), c.Scope.OffLimits
 	}
 	j.byTool()
 	var effects []tool.Effect
@@ -141,7 +145,7 @@ func (j *judge) verdict() Verdict {
 	if j.advice.Behavior == Allow && worst.behavior == Ask && !worst.firm {
 		return Verdict{Behavior: Allow, Reason: j.advice.Reason}
 	}
-	v := Verdict{Behavior: worst.behavior, Reason: worst.reason, Rule: worst.rule, Path: worst.path}
+	v := Verdict{Behavior: worst.behavior, Reason: worst.reason, Rule: worst.rule, Path: worst.path, final: worst.final, firm: worst.firm}
 	if v.Behavior != Ask {
 		return v
 	}
@@ -167,7 +171,7 @@ func (j *judge) byTool() {
 		rules []*compiled
 	}{{Deny, j.deny}, {Ask, j.ask}} {
 		for _, r := range l.rules {
-			if r.names(j.tool.Name) && r.aboutCall(fields) {
+			if r.forbids(j.tool.Name) && r.aboutCall(fields) {
 				j.add(byRule(l.b, r.Rule))
 			}
 		}
@@ -246,7 +250,9 @@ func (j *judge) effect(e tool.Effect) {
 	case tool.Read:
 		j.add(j.readFile(j.locate(e.Target)))
 	case tool.Write:
-		j.add(j.writeFile(j.locate(e.Target), j.allowed))
+		l := j.locate(e.Target)
+		j.keepOff(l)
+		j.add(j.writeFile(l, j.allowed))
 	case tool.Run:
 		j.command(e.Target)
 	case tool.Fetch:
@@ -338,8 +344,8 @@ func (j *judge) writeFile(l location, allowed *Rule) finding {
 		return finding{behavior: Allow}
 	}
 	inside := j.inside(l)
-	if why := j.protected(l); why != "" {
-		return finding{behavior: Ask, firm: true, path: l.named, reason: "it changes " + l.named + ", and " + why + " is protected"}
+	if f, ok := j.protect(l, allowed); ok {
+		return f
 	}
 	if allowed == nil {
 		allowed = j.allowRule(l, "Edit")
@@ -398,27 +404,4 @@ func (j *judge) other() finding {
 		return byRule(Allow, j.allowed)
 	}
 	return finding{behavior: Ask, reason: "it uses " + j.tool.Name, suggest: []Update{allowUpdate(ToLocal, RuleText{ToolName: j.tool.Name})}}
-}
-
-// protected names the part of the path that only a person may let change, if
-// there is one: what decides how tools run is not a file like others.
-func (j *judge) protected(l location) string {
-	for _, path := range []string{l.named, l.real} {
-		if why := protectedPath(j.ownPart(path)); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// ownPart is the path below the working directory it lies in: a project that
-// itself lies in a protected directory can be worked on.
-func (j *judge) ownPart(path string) string {
-	best := path
-	for _, d := range append(slices.Clone(j.others()), j.root) {
-		if rest, ok := below(filepath.Clean(d), path); ok && len(rest) < len(best) {
-			best = rest
-		}
-	}
-	return best
 }

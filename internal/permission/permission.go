@@ -3,10 +3,14 @@
 //
 // What decides a call, first to last:
 //
+//	off limits   a refusal, whatever else is said: what an agent with a checkout of its
+//	             own would change in the tree of whoever sent it ([tool.Scope.OffLimits])
 //	deny rules   a refusal, in every mode
 //	ask rules    a question, in every mode; so are tools that always ask,
 //	             and rm on a path such as / or the home directory
 //	mode         bypassPermissions allows, plan refuses changes
+//	protected    a question about a change of what runs later on its own, such
+//	             as a hook of git, unless a rule names exactly the file or command
 //	allow rules  and what changes nothing, inside the working directories;
 //	             what a skill in use may do, and what a hook has allowed
 //	otherwise    a question, and a refusal if nobody is there to answer
@@ -92,6 +96,9 @@ type Verdict struct {
 	Suggestions []Update
 	// Invalid reports that the input made no sense to the tool: nothing to permit.
 	Invalid bool
+
+	final bool // an answer cannot lift the refusal either
+	firm  bool // no mode lifts the question
 }
 
 // Asker is who answers questions: a person, or the program that speaks for one.

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+
+	"heddle/internal/tool"
 )
 
 // Source is where a rule came from.
@@ -22,8 +25,9 @@ type Source struct {
 type Rule struct {
 	Source Source
 
-	tool    string // name, perhaps with *
-	content string // between the parentheses, or empty
+	tool    string   // name, perhaps with *
+	also    []string // names that deny and ask rules mean, too: see [tool.ServerNames]
+	content string   // between the parentheses, or empty
 	kind    ruleKind
 	param   string  // of paramRule
 	text    pattern // of command, param, type, skill and domain rules
@@ -79,10 +83,11 @@ func ParseRule(source Source, text string) (Rule, error) {
 	if scoped && !strings.HasSuffix(rest, ")") {
 		return Rule{}, fmt.Errorf("permission rule %q: the closing parenthesis is missing at its end", text)
 	}
-	if !toolName().MatchString(name) {
+	names := tool.ServerNames(name)
+	if !toolName().MatchString(names[0]) || strings.ContainsFunc(name, unicode.IsControl) {
 		return Rule{}, fmt.Errorf("permission rule %q: it must begin with the name of a tool, as in Bash(git log *)", text)
 	}
-	r := Rule{Source: source, tool: canonical(name), content: strings.TrimSuffix(rest, ")")}
+	r := Rule{Source: source, tool: canonical(names[0]), also: names[1:], content: strings.TrimSuffix(rest, ")")}
 	if err := r.parseContent(scoped); err != nil {
 		return Rule{}, fmt.Errorf("permission rule %q: %w", text, err)
 	}
@@ -192,6 +197,9 @@ func (r *Rule) parsePath(content string) error {
 	return err
 }
 
+// Useless says why the rule can never be about a call; empty: it can.
+func (r *Rule) Useless() string { return r.why }
+
 // warning says what is wrong with a rule among those of behavior b, if anything is.
 func (r *Rule) warning(b Behavior) string {
 	why := r.why
@@ -215,6 +223,14 @@ func anchored(name string) bool {
 	}
 	server, _, ok := strings.Cut(rest, "__")
 	return ok && server != "" && !strings.Contains(server, "*")
+}
+
+// forbids is what names is for a deny or ask rule, which counts in every way it can be read.
+func (r *Rule) forbids(name string) bool {
+	return r.names(name) || slices.ContainsFunc(r.also, func(also string) bool {
+		other := Rule{tool: also, kind: r.kind}
+		return other.names(name)
+	})
 }
 
 // names reports whether the tool part of the rule is about the tool of that name.

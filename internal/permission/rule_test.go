@@ -192,3 +192,88 @@ func TestHidden(t *testing.T) {
 		}
 	}
 }
+
+// A hook asks whether its rule is about a call. What cannot be told is an error, not a no.
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, test := range []struct {
+		rule, command string
+		want          bool
+		unclear       string
+	}{
+		{"Bash(git *)", "git push", true, ""},
+		{"Bash(git *)", "ls && timeout 5 git push", true, ""},
+		{"Bash(git *)", "make", false, ""},
+		{"Bash(git *)", "make $X", false, ""},
+		{"Bash(git *)", "rm -rf /", false, ""},
+		{"Bash(git *)", "$X push", false, "cannot be told whether"},
+		{"Bash(git *)", "eval \"$X\"", false, "not known before it runs"},
+		{"Bash(git *)", "if", false, "cannot be parsed"},
+		{"Bash(git push *)", "git $X", false, "cannot be told"},
+		{"Edit(src/**)", "echo x > src/a", true, ""},
+		{"Edit(src/**)", "echo x > $X", false, "cannot be told"},
+		{"Edit(src/**)", "echo x", false, ""},
+		{"Write(src/**)", "echo x", false, "write Edit(src/**)"},
+		{"WebFetch(domain:x.org)", "$X", false, ""}, // about another tool
+	} {
+		r := p.rules(t, []string{test.rule})[0]
+		got, err := About(r, bashTool(), call(t, bashTool(), p.scope(), "command", test.command))
+		if got != test.want || (err == nil) != (test.unclear == "") || err != nil && !strings.Contains(err.Error(), test.unclear) {
+			t.Errorf("About(%s, %q) = %v, %v, want %v, %q", test.rule, test.command, got, err, test.want, test.unclear)
+		}
+	}
+}
+
+// People write the name of a server as it is in their settings, models know it in letters
+// that all take. A rule means the tools in either spelling.
+func TestRulesNameServersInTheirOwnSpelling(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	long := strings.Repeat("long ", 12) + "name"
+	for _, test := range []struct {
+		rule, tool  string
+		hit, allows bool
+	}{
+		{"mcp__my server__x", "mcp__my_server__x", true, true},
+		{"mcp__my server__x", "mcp__my_server__y", false, false},
+		{"mcp__my server", "mcp__my_server__x", true, true},
+		{"mcp__my server", "mcp__my_servers__x", false, false},
+		{"mcp__my server__*", "mcp__my_server__x", true, true},
+		{"mcp__my server__*", "mcp__my_server_2__x", false, false},
+		{"mcp__my.server__do it", "mcp__my_server__do_it", true, true},
+		{"mcp__my ser*", "mcp__my_server__x", true, false}, // no allow rule has a star in the server
+		{"mcp__my server__x(a:1)", "mcp__my_server__x", true, false},
+		{"mcp__my_server__x", "mcp__my_server__x", true, true},
+		{"mcp__a__b", "mcp__a__b", true, true},
+		{"mcp__a__b", "mcp__a_b__x", true, false}, // perhaps all of the server a__b
+		{"mcp__a__b__x", "mcp__a_b__x", true, false},
+		{"mcp__a__*", "mcp__a_b__x", false, false},
+		{"mcp__" + long, "mcp__" + tool.ServerName(long) + "__x", true, true},
+		{"mcp__" + long + "__x", tool.ServerTool(tool.ServerName(long), "x"), true, true},
+	} {
+		c := tool.Call{Name: test.tool, Input: json.RawMessage(`{"a":1}`), Scope: p.scope()}
+		judged := func(l lists) Behavior {
+			mode := Default
+			if l.deny != nil {
+				mode = Bypass
+			}
+			return p.gate(t, mode, l, nil).Judge(fakeTool(test.tool, func(tool.Call) ([]tool.Effect, error) { return []tool.Effect{{Action: tool.Use}}, nil }), c).Behavior
+		}
+		if got := judged(lists{deny: []string{test.rule}}); (got == Deny) != test.hit {
+			t.Errorf("deny %s: %s for %s, want a hit: %v", test.rule, got, test.tool, test.hit)
+		}
+		if got := judged(lists{allow: []string{test.tool}, ask: []string{test.rule}}); (got == Ask) != test.hit {
+			t.Errorf("ask %s: %s for %s, want a hit: %v", test.rule, got, test.tool, test.hit)
+		}
+		if got := judged(lists{allow: []string{test.rule}}); (got == Allow) != test.allows {
+			t.Errorf("allow %s: %s for %s, want a hit: %v", test.rule, got, test.tool, test.allows)
+		}
+	}
+	if !p.gate(t, Default, lists{deny: []string{"mcp__my server"}}, nil).Hidden(plain("mcp__my_server__x")) {
+		t.Error("a tool of a server that is denied is shown")
+	}
+	if _, err := ParseRule(Source{}, "my server"); err == nil {
+		t.Error("a name with a blank that is no server's was taken")
+	}
+}

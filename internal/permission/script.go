@@ -24,6 +24,8 @@ type script struct {
 	vars   variables
 	funcs  map[string]uint // where each function that later lines may call is declared
 	loops  bool            // parts may run in another order than they stand in
+	enters string          // an absolute directory: nothing runs before the cd to it has worked
+	places []word          // what is assigned to variables that lead git elsewhere
 }
 
 // part is one simple command.
@@ -76,6 +78,7 @@ func (n *nesting) parse(source string) (*script, error) {
 		return nil, fmt.Errorf("the command cannot be parsed: %w", err)
 	}
 	s := &script{source: source, vars: variables{}, funcs: map[string]uint{}}
+	s.enters = s.entered(file)
 	s.declare(file)
 	syntax.Walk(file, s.visit)
 	s.network()
@@ -106,6 +109,32 @@ func (s *script) declare(file *syntax.File) {
 		s.vars.visit(n)
 		return true
 	})
+}
+
+// entered is the directory of a script that is all of the form cd /dir && ….
+func (s *script) entered(file *syntax.File) string {
+	if len(file.Stmts) != 1 {
+		return ""
+	}
+	st := file.Stmts[0]
+	for {
+		and, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		if and.Op != syntax.AndStmt {
+			return ""
+		}
+		st = and.X
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || st.Negated || st.Background || st.Coprocess || len(call.Assigns) > 0 || len(call.Args) != 2 || call.Args[0].Lit() != "cd" {
+		return ""
+	}
+	if dir := readWord(s.source, call.Args[1], s.vars); dir.literal && strings.HasPrefix(dir.text, "/") {
+		return dir.text
+	}
+	return ""
 }
 
 // visit takes in one node of the syntax tree.
@@ -262,6 +291,9 @@ func (s *script) declaration(d *syntax.DeclClause) {
 }
 
 func (s *script) assignment(a *syntax.Assign) {
+	if a.Name != nil && a.Value != nil && leadsGit(a.Name.Value) {
+		s.places = append(s.places, readWord(s.source, a.Value, s.vars))
+	}
 	if a.Index != nil {
 		s.arithmetic(a.Index)
 	}

@@ -320,6 +320,7 @@ func (n *nesting) nest(s *script, p *part) error {
 			s.parts = append(s.parts, q)
 		}
 		s.doubts = append(s.doubts, inner.doubts...)
+		s.places = append(s.places, inner.places...)
 		if c.here && len(inner.vars) > 0 {
 			s.doubt("it sets variables by eval or trap")
 		}
@@ -353,6 +354,7 @@ func (n *nesting) scan(s *script, c *chain, source string) {
 		q.scanOnly = true
 		s.parts = append(s.parts, q)
 	}
+	s.places = append(s.places, inner.places...)
 }
 
 // forms are the ways to write a command that a rule may have in mind.

@@ -20,6 +20,10 @@ type Scope struct {
 	MayRead func(s *Scope, path string) bool
 	// Extra are further folders that the agent may work in.
 	Extra []string
+	// OffLimits are folders, absolute and with symlinks resolved, in which this agent may
+	// change nothing, whatever its mode and the rules say. Of these and Root the innermost
+	// decides about a file: Root may lie in one of them, and hold one.
+	OffLimits []string
 	// Env and Unset are variables that its commands get, and that they do not, whatever
 	// else is said.
 	Env, Unset []string
@@ -89,7 +93,7 @@ func (s *Scope) Environ(env []string) []string {
 func (s *Scope) Child(agent string) *Scope {
 	c := NewScope(s.Root, s.Spill)
 	c.Agent = agent
-	c.Extra, c.MayRead = s.Extra, s.MayRead
+	c.Extra, c.OffLimits, c.MayRead = s.Extra, s.OffLimits, s.MayRead
 	c.Env, c.Unset = s.Env, s.Unset
 	c.Files = s.Files.Clone()
 	c.dir = s.Dir()

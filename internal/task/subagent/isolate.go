@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"heddle/internal/agent"
-	"heddle/internal/message"
 	"heddle/internal/task"
 	"heddle/internal/tool"
 	"heddle/internal/worktree"
@@ -56,6 +54,7 @@ func (n *run) isolate(ctx context.Context, t *task.Task) error {
 	own.SetDir(tree.Path)
 	guard := tree.Guard()
 	own.Env, own.Unset = guard.Env, guard.Unset
+	own.OffLimits = slices.Compact(slices.Sorted(slices.Values(slices.Concat(n.scope.OffLimits, guard.OffLimits()))))
 	n.scope = own
 	if n.context != nil {
 		n.context.Scope = own
@@ -79,14 +78,14 @@ func (n *run) checkout(ctx context.Context, name string) (*worktree.Tree, error)
 	return worktree.Create(ctx, worktree.Options{Dir: n.from, Name: name, Base: n.base, Include: true})
 }
 
-// place tells an agent with a checkout of its own where it is.
-func (n *run) place() []agent.Input {
+// place is what an agent with a checkout of its own is told of where it is; empty: it has
+// none.
+func (n *run) place() string {
 	if n.tree == nil {
-		return nil
+		return ""
 	}
-	text := fmt.Sprintf("<environment>\nYou work in a checkout of your own, whatever is said elsewhere. Working directory: %s\nBranch: %s, made from %s\nWhat you change here is brought to those who sent you by them; do not touch their tree.\n%s</environment>",
+	return fmt.Sprintf("<environment>\nYou work in a checkout of your own, whatever is said elsewhere. Working directory: %s\nBranch: %s, made from %s\nWhat you change here is brought to those who sent you by them; do not touch their tree.\n%s</environment>",
 		n.tree.Path, n.tree.Branch, n.tree.Base, strings.Join(n.tree.Notes, "\n"))
-	return []agent.Input{{Content: message.FromUser(text).Content, Origin: agent.System}}
 }
 
 // leaving is how long it may take to see what an agent leaves in its checkout.
