@@ -9,12 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"heddle/internal/agent"
 	"heddle/internal/demo"
-	"heddle/internal/message"
-	"heddle/internal/session"
+	"heddle/internal/worktree"
 )
 
 // runDemo does a small real job where everyone can watch: the files, the edits and the
@@ -41,7 +39,8 @@ func runDemo(ctx context.Context, args []string, std stdio) error {
 	if err := demo.Copy(dir); err != nil {
 		return errors.Join(err, os.RemoveAll(root))
 	}
-	err = showDemo(ctx, place{dir: dir, home: filepath.Join(root, "state")}, &o, std)
+	d := demonstration{place: place{dir: dir, home: filepath.Join(root, "state")}, options: &o, std: std}
+	err = d.show(ctx)
 	if *keep {
 		fmt.Fprintf(std.out, "\nThe project is in %s\n", dir)
 		return err
@@ -49,26 +48,61 @@ func runDemo(ctx context.Context, args []string, std stdio) error {
 	return errors.Join(err, os.RemoveAll(root))
 }
 
-// showDemo runs the job in p and prints what happens.
-func showDemo(ctx context.Context, p place, o *options, std stdio) error {
-	fmt.Fprintf(std.out, "A small Go project with a failing test was copied to %s.\nThe job: %q\n\n", p.dir, demo.Prompt)
+// demonstration is one run of the demo, in a project of its own.
+type demonstration struct {
+	place
+	options *options
+	std     stdio
+}
+
+// show does the jobs in one conversation, brings what an agent did apart, and lets the
+// project's own tests have the last word.
+func (d demonstration) show(ctx context.Context) error {
+	jobs := []string{demo.Repair}
+	apart := true
+	if err := commitDemo(ctx, d.dir); err != nil {
+		apart = false
+		fmt.Fprintf(d.std.err, "heddle: the second part of the demo is left out, agents with a checkout of their own need git: %v\n", err)
+	} else {
+		jobs = append(jobs, demo.Extend)
+	}
+	fmt.Fprintf(d.std.out, "A small Go project with a failing test was copied to %s.\n", d.dir)
+	if err := d.converse(ctx, jobs); err != nil {
+		return err
+	}
+	if apart {
+		if err := d.gather(ctx); err != nil {
+			return err
+		}
+	}
+	return proveDemo(ctx, d.dir, d.std.out)
+}
+
+// converse has a session do the jobs, one after the other.
+func (d demonstration) converse(ctx context.Context, jobs []string) error {
+	o := d.options
 	o.sources, o.sourcesSet = nil, true
 	o.mode = "acceptEdits"
 	o.allowed = list{"Bash(go test *)"}
 	if o.model == "" {
-		script := filepath.Join(filepath.Dir(p.dir), "script.yaml")
+		script := filepath.Join(filepath.Dir(d.dir), "script.yaml")
 		if err := os.WriteFile(script, demo.Script(), 0o600); err != nil {
 			return fmt.Errorf("write the demo's script: %w", err)
 		}
 		o.model = "scripted/" + script
 	}
-	s, err := open(p, o, std)
+	s, err := open(d.place, o, d.std)
 	if err != nil {
 		return err
 	}
-	end, err := narrate(ctx, s, std.out)
-	err = errors.Join(err, closeSession(s))
-	if err != nil {
+	var end agent.Ended
+	for _, job := range jobs {
+		fmt.Fprintf(d.std.out, "\nThe job: %q\n\n", job)
+		if end, err = narrate(ctx, s, job, d.std.out); err != nil || end.Reason != agent.Completed {
+			break
+		}
+	}
+	if err := errors.Join(err, closeSession(s)); err != nil {
 		return err
 	}
 	if end.Reason != agent.Completed {
@@ -76,52 +110,54 @@ func showDemo(ctx context.Context, p place, o *options, std stdio) error {
 		if end.Err != nil {
 			why += ": " + end.Err.Error()
 		}
-		fmt.Fprintf(std.err, "heddle: the demo ended early: %s\n", why)
+		fmt.Fprintf(d.std.err, "heddle: the demo ended early: %s\n", why)
 		return exitError(exitFailed)
 	}
-	return proveDemo(ctx, p.dir, std.out)
+	return nil
 }
 
-// narrate runs the demo's prompt, and what background work tells afterwards, and prints
-// each step as a line or a few.
-func narrate(ctx context.Context, s *session.Session, w io.Writer) (end agent.Ended, err error) {
-	input := []agent.Input{{Content: []message.Block{message.Text{Text: demo.Prompt}}, Origin: agent.Human}}
-	for input != nil {
-		for ev, err := range s.Turn(ctx, input...) {
-			if err != nil {
-				return end, err
-			}
-			if e, ok := ev.(agent.Ended); ok {
-				end = e
-			}
-			narrateEvent(w, ev)
-		}
-		if end.Reason != agent.Completed {
-			return end, nil
-		}
-		// The tests may have to be compiled first, by a Go that has never done so here.
-		input, _ = s.Await(ctx, session.Patience{Shells: 10 * time.Minute})
+// gather does what a person would do with the checkouts that agents have left.
+func (d demonstration) gather(ctx context.Context) error {
+	trees, _, err := worktree.List(ctx, d.dir)
+	if err != nil {
+		return err
 	}
-	return end, nil
+	if len(trees) == 0 {
+		return errors.New("the demo was to leave the work of an agent in a checkout of its own, and there is none")
+	}
+	for i := range trees {
+		t := &trees[i]
+		diff, err := t.Diff(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d.std.out, "$ heddle worktree diff %s\n%s\n$ heddle worktree apply %[1]s\n", t.Name, head(diff, 30))
+		if err := bringHere(ctx, t, worktree.ApplyOptions{Dir: d.dir}, d.std); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.std.out, "$ heddle worktree rm --force %s\n", t.Name)
+		if err := t.Remove(ctx, true); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.std.out, "Removed %s.\n\n", t.Name)
+	}
+	return nil
 }
 
-func narrateEvent(w io.Writer, ev agent.Event) {
-	switch ev := ev.(type) {
-	case agent.Added:
-		switch t := ev.Message.Text(); {
-		case ev.Origin == agent.FromModel && t != "":
-			fmt.Fprintf(w, "heddle  %s\n\n", indent(t, "        "))
-		case ev.Origin == agent.Notification:
-			fmt.Fprintf(w, "  ! woken by a notification:\n    %s\n\n", indent(t, "    "))
+// commitDemo makes the project a repository with one commit.
+func commitDemo(ctx context.Context, dir string) error {
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "-A"},
+		{"-c", "user.name=heddle demo", "-c", "user.email=demo@heddle.invalid", "-c", "commit.gpgsign=false", "commit", "-q", "-m", "Begin"},
+	} {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w %s", args[0], err, strings.TrimSpace(string(out)))
 		}
-	case agent.ToolBegan:
-		fmt.Fprintf(w, "  > %s %s\n", ev.Use.Name, oneLine(string(ev.Use.Input), 100))
-	case agent.ToolEnded:
-		text := head(message.Message{Content: ev.Result.Content}.Text(), 8)
-		fmt.Fprintf(w, "    %s, %v:\n    %s\n\n", ev.Use.Name, ev.Duration.Round(time.Millisecond), indent(text, "    "))
-	case agent.Notice:
-		fmt.Fprintf(w, "  ! %s\n", ev.Text)
 	}
+	return nil
 }
 
 // proveDemo runs the project's tests once more, outside of heddle.
@@ -134,25 +170,4 @@ func proveDemo(ctx context.Context, dir string, w io.Writer) error {
 		return fmt.Errorf("the project's tests still fail: %w", err)
 	}
 	return nil
-}
-
-func indent(s, by string) string {
-	return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
-}
-
-func oneLine(s string, most int) string {
-	r := []rune(strings.Join(strings.Fields(s), " "))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
-}
-
-// head returns the first lines of s, and how many more there are.
-func head(s string, most int) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) <= most {
-		return s
-	}
-	return strings.Join(lines[:most], "\n") + fmt.Sprintf("\n… %d more lines", len(lines)-most)
 }

@@ -150,7 +150,12 @@ func applyTree(ctx context.Context, args []string, std stdio) error {
 	if err != nil || done {
 		return err
 	}
-	got, err := t.Apply(ctx, worktree.ApplyOptions{Dir: p.dir, Force: force})
+	return bringHere(ctx, t, worktree.ApplyOptions{Dir: p.dir, Force: force}, std)
+}
+
+// bringHere applies the work of a checkout, and prints the files that it changed.
+func bringHere(ctx context.Context, t *worktree.Tree, o worktree.ApplyOptions, std stdio) error {
+	got, err := t.Apply(ctx, o)
 	for _, c := range got.Conflicts {
 		fmt.Fprintf(std.err, "heddle: conflict: %s: %s\n", tool.Plain([]byte(c.Path)), plainLine(c.Why))
 	}

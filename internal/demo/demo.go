@@ -1,5 +1,5 @@
-// Package demo holds the small job that heddle demo does: a Go project with a
-// failing test, and the script of a model that repairs it.
+// Package demo holds the small jobs that heddle demo does: a Go project with a
+// failing test, and the script of a model that repairs and extends it.
 package demo
 
 import (
@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-// Prompt is the job.
-const Prompt = "The tests of this project fail. Find out why and repair the code, not the tests."
+// The jobs, one after the other. The second needs the project to be a git repository.
+const (
+	Repair = "The tests of this project fail. Find out why and repair the code, not the tests."
+	Extend = "Add a function Gaps that returns what lies between the spans, with a test. First let two Explore agents look in the background, " +
+		"one at the code and one at the tests. Then let a worker write it in a checkout of its own (isolation worktree, base working)."
+)
 
 // The Go files carry another ending, or they would belong to heddle's own build.
 //
