@@ -24,6 +24,13 @@ func main() {
 		serveMCP(kind)
 		return
 	}
+	if work := os.Getenv(playBare); work != "" {
+		if err := bare(work); err != nil {
+			fmt.Fprintln(os.Stderr, "bare:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var b bench
 	flag.IntVar(&b.runs, "n", 15, "runs of each short measurement")
 	flag.IntVar(&b.turns, "turns", 505, "turns of the long conversation")
@@ -96,6 +103,12 @@ func (b *bench) measures() []measure {
 		{"idle", b.idle},
 		{"sleepers", b.sleepers},
 		{"output", b.output},
+		{"agents", b.agents},
+		{"thousand", b.thousand},
+		{"waiting", b.waiting},
+		{"spawn", b.spawn},
+		{"worktree", b.worktree},
+		{"cache", b.cache},
 		{"micro", b.micro},
 	}
 }

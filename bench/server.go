@@ -57,24 +57,44 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	s.pace(n)
 
-	block, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
 	if n < s.turns {
-		block = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}`, n)
-		input, _ := json.Marshal(s.call(n))    // a map of plain values
-		part, _ := json.Marshal(string(input)) // a string
-		delta, stop = `{"type":"input_json_delta","partial_json":`+string(part)+`}`, "tool_use"
+		answer(w, n, use{"Bash", s.call(n)})
+	} else {
+		answer(w, n)
 	}
-	w.Header().Set("content-type", "text/event-stream")
-	fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m%d\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n", n)
-	fmt.Fprintf(w, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":%s}\n\n", block)
-	fmt.Fprintf(w, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":%s}\n\n", delta)
-	fmt.Fprint(w, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n")
-	fmt.Fprintf(w, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q},\"usage\":{\"output_tokens\":5}}\n\n", stop)
-	fmt.Fprint(w, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
-	w.(http.Flusher).Flush()
 	s.mu.Lock()
 	s.seen[n].answered = time.Now()
 	s.mu.Unlock()
+}
+
+// use is a call of a tool.
+type use struct {
+	name  string
+	input any // of plain values
+}
+
+// answer streams answer n of a model: calls of tools, or a text if there are none.
+func answer(w http.ResponseWriter, n int, uses ...use) {
+	w.Header().Set("content-type", "text/event-stream")
+	fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m%d\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n", n)
+	block := func(i int, start, delta string) {
+		fmt.Fprintf(w, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":%d,\"content_block\":%s}\n\n", i, start)
+		fmt.Fprintf(w, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":%s}\n\n", i, delta)
+		fmt.Fprintf(w, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":%d}\n\n", i)
+	}
+	stop := "tool_use"
+	for i, u := range uses {
+		input, _ := json.Marshal(u.input)      // plain values
+		part, _ := json.Marshal(string(input)) // a string
+		block(i, fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d_%d","name":%q,"input":{}}`, n, i, u.name), `{"type":"input_json_delta","partial_json":`+string(part)+`}`)
+	}
+	if len(uses) == 0 {
+		stop = "end_turn"
+		block(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`)
+	}
+	fmt.Fprintf(w, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q},\"usage\":{\"output_tokens\":5}}\n\n", stop)
+	fmt.Fprint(w, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+	w.(http.Flusher).Flush()
 }
 
 // control runs the command directly, while heddle waits: on a noisy machine, only

@@ -135,7 +135,12 @@ func setUp(cmd *exec.Cmd, kind string) error {
 			servers[fmt.Sprint("s", i)] = map[string]any{"command": self, "env": map[string]string{playServer: kind}}
 		}
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": servers, "mcp": map[string]any{"startWaitSeconds": startWait.Seconds()}})
+	return settle(cmd, map[string]any{"mcpServers": servers, "mcp": map[string]any{"startWaitSeconds": startWait.Seconds()}})
+}
+
+// settle writes the settings of a run.
+func settle(cmd *exec.Cmd, settings map[string]any) error {
+	text, err := json.Marshal(settings)
 	if err != nil {
 		return err
 	}
