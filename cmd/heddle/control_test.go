@@ -19,6 +19,7 @@ type peer struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	dir   string
+	home  string
 	in    io.WriteCloser
 	lines *bufio.Scanner
 	sent  int // requests
@@ -58,7 +59,7 @@ func connect(t *testing.T, script string, args ...string) *peer {
 	if err := syscall.Mkfifo(filepath.Join(dir, "ready"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, dir: dir}
+	p := &peer{t: t, dir: dir, home: home}
 	p.cmd = exec.Command(heddle, append([]string{
 		"--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--permission-prompt-tool", "stdio", "--model", "scripted/s.yaml",

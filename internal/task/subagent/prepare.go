@@ -56,6 +56,7 @@ func (s *Spawner) prepare(caller *agent.Caller, c tool.Call, r Request) (*run, e
 	if err := s.chooseModel(n, r.Model); err != nil {
 		return nil, err
 	}
+	n.brief = s.briefed(n, caller)
 	if def.Servers != nil {
 		return n, nil // its list may name tools of servers that are still to be started
 	}
@@ -157,6 +158,9 @@ func (s *Spawner) chooseTools(n *run, all *tool.Pool, more string) error {
 	return nil
 }
 
+// delivery stands behind the system prompt of every agent.
+const delivery = "Whoever sent you reads your last message and nothing else: it must hold all that they need. Do not point to what you said before."
+
 // promptOf is what the requests of an agent begin with.
 func (s *Spawner) promptOf(n *run, more string) model.Prompt {
 	system := n.def.Prompt
@@ -166,7 +170,7 @@ func (s *Spawner) promptOf(n *run, more string) model.Prompt {
 	if more != "" {
 		system = strings.TrimSpace(system + "\n\n" + more)
 	}
-	prompt := model.Prompt{System: []string{system}}
+	prompt := model.Prompt{System: []string{strings.TrimSpace(system + "\n\n" + delivery)}}
 	for _, t := range n.pool.Tools() {
 		prompt.Tools = append(prompt.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}

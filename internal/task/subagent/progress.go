@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -28,10 +29,11 @@ type Detail struct {
 	// that saved, in US dollars.
 	CacheRead  int        `json:"cache_read_tokens,omitempty"`
 	Saved      float64    `json:"saved_usd,omitempty"`
-	DurationMS int64      `json:"duration_ms,omitempty"` // at the end
-	Doing      string     `json:"summary,omitempty"`     // one line: what it does now
-	Activities []Activity `json:"activities,omitempty"`  // the last five, the oldest first
-	Result     string     `json:"result,omitempty"`      // its final text, or what there was of it
+	DurationMS int64      `json:"duration_ms,omitempty"`   // at the end
+	Doing      string     `json:"summary,omitempty"`       // one line: what it does now
+	Activities []Activity `json:"activities,omitempty"`    // the last five, the oldest first
+	Result     string     `json:"result,omitempty"`        // its final text, or what there was of it
+	Earlier    int        `json:"earlier_bytes,omitempty"` // of texts before that one; they are in the output
 	Unknown    []string   `json:"unknown_tools,omitempty"`
 	Notes      []string   `json:"notes,omitempty"` // what it had to do without
 	Checkout   *Checkout  `json:"worktree,omitempty"`
@@ -66,10 +68,22 @@ func (d Detail) Tell() []task.Element {
 // AllNotes are what whoever sent the agent should know, beside its answer.
 func (d Detail) AllNotes() []string {
 	notes := slices.Clone(d.Notes)
+	if d.Earlier > len(d.Result) && d.Result != "" {
+		notes = append(notes, "It said more before this, which is in its output.")
+	}
 	if len(d.Unknown) > 0 {
 		notes = append(notes, "Its definition names tools that there are not: "+strings.Join(d.Unknown, ", ")+".")
 	}
 	return notes
+}
+
+// Look is how far the agent is, in a line of at most 400 bytes.
+func (d Detail) Look() string {
+	text := fmt.Sprintf("%d tool uses, %d tokens", d.ToolUses, d.Tokens)
+	if d.Doing != "" {
+		text += "; it does: " + tool.Clip(d.Doing, 300)
+	}
+	return text
 }
 
 // maxResult is how many bytes of an answer the owner is shown; all of it is in the output.
@@ -80,13 +94,16 @@ const maxActivities = 5
 
 // progress is the detail in the making. It belongs to the goroutine of the run.
 type progress struct {
-	d    Detail
-	paid float64 // in attempts before this one
+	d     Detail
+	paid  float64 // in attempts before this one
+	last  string  // text that went into the output
+	wrote error   // what came of that
 }
 
 func (p *progress) begin(n *run, t *task.Task) {
 	p.paid = p.d.USD
-	p.d.Result, p.d.Checkout, p.d.Doing, p.d.Notes = "", nil, "", nil
+	p.d.Result, p.d.Earlier, p.d.Checkout, p.d.Doing, p.d.Notes = "", 0, nil, "", nil
+	p.last, p.wrote = "", nil
 	p.d.Agent, p.d.Model, p.d.Provider, p.d.Effort = n.def.Name, n.choice.Info.ID, n.choice.Info.Provider, n.choice.Effort
 	p.d.Depth, p.d.Isolated, p.d.Unknown = n.depth, n.isolated, n.unknown
 	t.Record(p.d)
@@ -104,6 +121,7 @@ func (p *progress) event(n *run, t *task.Task, ev agent.Event) {
 		if ev.Origin != agent.FromModel {
 			return
 		}
+		p.say(t, ev.Message.Text())
 		p.d.Tokens = n.context.Tally.Prompt + n.context.Tally.Output - ev.Usage.Output
 		p.d.CacheRead += ev.Usage.CacheRead
 		p.d.Saved += n.choice.Info.Saved(ev.Usage)
@@ -116,6 +134,18 @@ func (p *progress) event(n *run, t *task.Task, ev agent.Event) {
 	p.show(t)
 }
 
+// say puts what the agent says into the output, where it can be read as it comes.
+func (p *progress) say(t *task.Task, text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	p.d.Earlier += len(p.last)
+	p.last = text
+	if _, err := io.WriteString(t.Output, text+"\n"); err != nil && p.wrote == nil {
+		p.wrote = err
+	}
+}
+
 // show makes the detail as it is now that of the task.
 func (p *progress) show(t *task.Task) {
 	d := p.d
@@ -124,6 +154,9 @@ func (p *progress) show(t *task.Task) {
 
 // end keeps what the agent answers.
 func (p *progress) end(n *run, t *task.Task, end agent.Ended) {
+	if p.last == "" || !strings.HasSuffix(end.Text, p.last) { // what was put together of several stands there
+		p.say(t, end.Text)
+	}
 	p.d.Result, p.d.DurationMS, p.d.USD = p.outcome(end), n.since(), p.paid+n.ledger.Spent().USD
 	p.d.Doing, p.d.Notes = "", n.notes
 	p.show(t)

@@ -35,6 +35,7 @@ type run struct {
 	context    *agent.Context
 	above      *agent.Ledger // of whoever sent it
 	unknown    []string      // entries of its lists of tools that mean none
+	brief      func() string // reads what it is told first; nil: that was done
 
 	isolated bool
 	from     string // the folder that its checkout is made from
@@ -69,6 +70,7 @@ func (n *run) Run(ctx context.Context, t *task.Task) error {
 	if n.lead != nil {
 		defer n.lead() // also if it never gets that far
 	}
+	defer n.readAhead()()
 	n.scope.Agent = string(t.ID)
 	n.progress.begin(n, t)
 	inbox := n.s.o.Office.Open(t.ID)
@@ -177,7 +179,7 @@ func (n *run) begin(ctx context.Context, first string) []agent.Input {
 	}
 	switch {
 	case n.input != nil:
-		input := append(n.place(), system(add)...)
+		input := append(system(n.place()), system(add)...)
 		input = append(input, n.input...)
 		n.input = nil
 		return input
@@ -185,12 +187,12 @@ func (n *run) begin(ctx context.Context, first string) []agent.Input {
 		return system(add)
 	}
 	var content []message.Block
-	for _, text := range []string{first, n.prompt, add} {
+	for _, text := range []string{n.place(), first, n.prompt, add} {
 		if text != "" {
 			content = append(content, message.Text{Text: text})
 		}
 	}
-	return append(n.place(), agent.Input{Content: content, Origin: agent.FromAgent})
+	return []agent.Input{{Content: content, Origin: agent.FromAgent}}
 }
 
 // open begins the side transcript, or goes on in it.
@@ -215,6 +217,12 @@ func (n *run) open() (err error) {
 	h := n.context.History
 	m, origin := h.Message(h.Len() - 1)
 	return n.log.Append(transcript.Message{Message: m, Origin: string(origin)})
+}
+
+// forget lets go of what an agent knew that is done. Its task has it still, for as long as
+// that is listed.
+func (n *run) forget() {
+	n.context, n.pool, n.scope, n.past, n.brief, n.guard = nil, nil, nil, nil, nil, nil
 }
 
 func (n *run) close() {
@@ -250,7 +258,7 @@ func (n *run) turn(ctx context.Context, t *task.Task, inbox *mail.Queue, input [
 		cfg.Guard = n.guard
 	}
 	if n.s.o.Brief != nil && !n.fork {
-		cfg.Brief = func() string { return n.s.o.Brief(n.def) }
+		cfg.Brief = n.tell
 	}
 	pulse := n.feel(t)
 	defer pulse.stop()

@@ -101,12 +101,13 @@ type Spawner struct {
 	used    agent.Tally // of agents that have ended
 	denied  []agent.Denial
 	batches map[string]*batch // of forks, by caller
+	told    map[string]*told  // to the newest agents, by caller
 }
 
 // NewSpawner returns a spawner.
 func NewSpawner(o Options) *Spawner {
 	o.Limits = o.Limits.withDefaults()
-	return &Spawner{o: o, running: map[task.ID]*run{}, batches: map[string]*batch{}}
+	return &Spawner{o: o, running: map[task.ID]*run{}, batches: map[string]*batch{}, told: map[string]*told{}}
 }
 
 // Used says what the agents have used that have ended.
@@ -206,8 +207,10 @@ func (s *Spawner) leave(n *run, refused []permission.Denial) {
 	}
 	delete(s.running, n.id)
 	delete(s.batches, string(n.id))
+	delete(s.told, string(n.id))
 	s.done = append(slices.DeleteFunc(s.done, func(o *run) bool { return o.id == n.id }), n)
 	if len(s.done) > keep {
+		s.done[0].forget()
 		s.done = slices.Delete(s.done, 0, 1)
 	}
 }

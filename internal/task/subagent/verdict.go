@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,14 +13,12 @@ import (
 	"heddle/internal/task"
 )
 
-// verdict puts the answer into the output and the detail, and says how the task ended.
+// verdict puts the answer into the detail, and says how the task ended.
 func (n *run) verdict(ctx context.Context, t *task.Task, end agent.Ended) error {
 	n.settle(ctx, t)
 	n.progress.end(n, t, end)
-	if end.Text != "" {
-		if _, err := io.WriteString(t.Output, end.Text+"\n"); err != nil {
-			return &task.EndError{Reason: task.ReasonNoSpace, Err: fmt.Errorf("keep the answer: %w", err)}
-		}
+	if err := n.progress.wrote; err != nil {
+		return &task.EndError{Reason: task.ReasonNoSpace, Err: fmt.Errorf("keep the answer: %w", err)}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

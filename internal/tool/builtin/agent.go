@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -119,23 +120,33 @@ func agentAnswer(s task.Snapshot) tool.Result {
 	}
 	r := tool.Text(text)
 	if s.Status != task.Completed {
-		why := s.Error
-		if why == "" {
-			why = string(s.Reason)
-		}
-		r = tool.Failf("The agent (%s) did not finish: %s.", s.ID, strings.TrimSuffix(why, "."))
-		if text != "" {
-			r = tool.Failf("The agent (%s) did not finish: %s. What it said last:\n%s", s.ID, strings.TrimSuffix(why, "."), text)
-		}
+		why := cmp.Or(s.Error, string(s.Reason))
+		r = tool.Failf("The agent (%s) did not finish: %s.%s", s.ID, strings.TrimSuffix(why, "."), saidLast(text))
 	}
-	if d.Checkout != nil {
-		r.Content = append(r.Content, message.Text{Text: "[" + d.Checkout.Words() + "]"})
-	}
-	if notes := d.AllNotes(); len(notes) > 0 {
-		r.Content = append(r.Content, message.Text{Text: "[" + strings.Join(notes, " ") + "]"})
+	for _, add := range beside(s, d) {
+		r.Content = append(r.Content, message.Text{Text: add})
 	}
 	r.Data = agentData{Status: string(s.Status), AgentID: string(s.ID), Agent: d.Agent, Tokens: d.Tokens, ToolUses: d.ToolUses, DurationMS: d.DurationMS, CacheRead: d.CacheRead, Saved: d.Saved}
 	return r
+}
+
+// saidLast is the last text of an agent that did not finish.
+func saidLast(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " What it said last:\n" + text
+}
+
+// beside is what there is to know of an agent that is done, beside its answer.
+func beside(s task.Snapshot, d subagent.Detail) (list []string) {
+	if d.Checkout != nil {
+		list = append(list, "["+d.Checkout.Words()+"]")
+	}
+	if notes := d.AllNotes(); len(notes) > 0 {
+		list = append(list, "["+strings.Join(notes, " ")+" Its output: "+s.OutputFile+"]")
+	}
+	return list
 }
 
 // agentLimit is how many bytes of an answer the caller reads.

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"heddle/internal/task"
+	"heddle/internal/task/subagent"
 	"heddle/internal/tool"
 )
 
@@ -253,6 +255,10 @@ func (o *taskOutput) report(in taskOutputInput, known map[task.ID]task.Snapshot,
 
 // describe writes the state of a task, and its output if that is worth repeating.
 func (o *taskOutput) describe(b *strings.Builder, s task.Snapshot, limit int) {
+	if d, ok := s.Detail.(subagent.Detail); ok {
+		o.describeAgent(b, s, d, limit)
+		return
+	}
 	text, size, err := o.printed(s, limit)
 	switch {
 	case s.Status.Terminal() && o.shown(s):
@@ -275,6 +281,23 @@ func (o *taskOutput) describe(b *strings.Builder, s task.Snapshot, limit int) {
 		b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 		if size > int64(len(text)) {
 			fmt.Fprintf(b, "All of its output, %d bytes, is in %s.\n", size, s.OutputFile)
+		}
+	}
+}
+
+// describeAgent writes how far an agent is, or what it answers: never what it saw.
+func (o *taskOutput) describeAgent(b *strings.Builder, s task.Snapshot, d subagent.Detail, limit int) {
+	switch {
+	case !s.Status.Terminal():
+		fmt.Fprintf(b, "Agent %s runs, since %v: %s. You will be told when it ends.\n", s.ID, round(time.Since(s.StartedAt)), d.Look())
+		o.unchanged(s.ID, int64(d.ToolUses))
+	case o.shown(s):
+		fmt.Fprintf(b, "Agent %s %s, as you were told. Its output is in %s.\n", s.ID, outcome(s), s.OutputFile)
+	default:
+		fmt.Fprintf(b, "Agent %s %s, after %v.\n", s.ID, outcome(s), round(s.EndedAt.Sub(s.StartedAt)))
+		fmt.Fprintln(b, cmp.Or(tool.Clip(d.Result, limit), "(It said nothing.)"))
+		for _, add := range beside(s, d) {
+			fmt.Fprintln(b, add)
 		}
 	}
 }

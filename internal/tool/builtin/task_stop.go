@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/internal/task"
+	"heddle/internal/task/subagent"
 	"heddle/internal/tool"
 )
 
@@ -62,7 +63,12 @@ func stopTask(tasks *task.Runtime, id task.ID, call string) tool.Result {
 		return failed(notRunning(tasks, id)) // it ended by itself in this moment
 	}
 	message := fmt.Sprintf("Stopped task %s (%s): nothing of it runs any more.", id, s.Description)
-	r := tool.Text(message + " Its output until then is in " + s.OutputFile + ".")
+	text := message + " Its output until then is in " + s.OutputFile + "."
+	if d, ok := s.Detail.(subagent.Detail); ok { // what it has found is not lost
+		text += saidLast(tool.Clip(d.Result, agentLimit))
+		text = strings.Join(append([]string{text}, beside(s, d)...), "\n")
+	}
+	r := tool.Text(text)
 	r.Data = struct {
 		Message string    `json:"message"`
 		ID      task.ID   `json:"task_id"`
